@@ -1,0 +1,1 @@
+"""Headway tells whether a training job is making headway."""

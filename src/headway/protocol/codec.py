@@ -1,0 +1,230 @@
+"""Turns the protocol's dataclasses into JSON values and back, by their own type hints.
+
+Field names travel in camelCase; a field that is None is left out (but see :func:`encode`); numbers that JSON has no word
+for travel as ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``. Unknown fields are ignored, so that either end may be newer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import types
+import typing
+from enum import Enum
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from headway.errors import InvalidError
+
+T = TypeVar("T")
+
+NON_FINITE: Final[dict[str, float]] = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""The spellings that stand for numbers which JSON has no word for."""
+
+
+def camel(name: str) -> str:
+    """``total_steps`` as ``totalSteps``."""
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+def encode_number(value: float) -> float | str:
+    """The number itself, or its spelling when it is not finite."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")  # noqa: PLR0124
+
+
+def decode_number(value: object, path: str) -> float:
+    """A number, or one of the three spellings of :data:`NON_FINITE`.
+
+    Raises:
+        InvalidError: it is neither; booleans are not numbers.
+    """
+    kind = type(value)
+    if kind is float or kind is int:
+        try:
+            return float(value)  # type: ignore[arg-type]
+        except OverflowError:
+            raise InvalidError("the number is too large for a double", field=path) from None
+    if kind is str and value in NON_FINITE:
+        return NON_FINITE[value]
+    raise InvalidError(f"expected a number, got {describe(value)}", field=path)
+
+
+def describe(value: object) -> str:
+    """The JSON word for the type of a value, for error messages."""
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "an array"
+    if value is None:
+        return "null"
+    return f"the string {value[:40]!r}" if isinstance(value, str) else f"the number {value!r}"
+
+
+def dumps(value: object) -> bytes:
+    """Strict, compact JSON of a JSON value."""
+    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def loads(text: str | bytes) -> Any:
+    """Strict JSON: the bare words NaN and Infinity are refused.
+
+    Raises:
+        InvalidError: it is not JSON; says where.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidError(f"not valid JSON: {error}") from error
+
+
+def _refuse_constant(word: str) -> float:
+    raise ValueError(f"{word} is not JSON; write it as the string {word!r}")
+
+
+@cache
+def _fields(cls: type) -> tuple[tuple[str, str, Any, bool], ...]:
+    hints = typing.get_type_hints(cls)
+    return tuple(
+        (
+            field.name,
+            camel(field.name),
+            hints[field.name],
+            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
+        )
+        for field in dataclasses.fields(cls)
+    )
+
+
+def encode(value: object) -> Any:
+    """A JSON value of a dataclass (or of anything made of them). None fields and empty containers are left out.
+
+    Of a class that says ``ALWAYS_COMPLETE`` (a :class:`~headway.protocol.job.Job`) every field is written.
+    """
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return encode_number(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        cls: type = type(value)
+        full = getattr(cls, "ALWAYS_COMPLETE", False)
+        result = {}
+        for name, wire_name, _, required in _fields(cls):
+            item = getattr(value, name)
+            if full or required or (item is not None and item != () and item != {}):
+                result[wire_name] = encode(item)
+        return result
+    if isinstance(value, (tuple, list)):
+        return [encode(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(encode(item) for item in value)
+    if isinstance(value, dict):
+        return {str(key): encode(item) for key, item in value.items()}
+    raise TypeError(f"{type(value).__name__} cannot cross the wire")
+
+
+def decode(cls: type[T], value: object, path: str = "") -> T:
+    """A dataclass of the protocol from a JSON value.
+
+    Raises:
+        InvalidError: a field is missing or has the wrong type; names it.
+    """
+    return typing.cast("T", _decode(cls, value, path))
+
+
+def _decode(hint: Any, value: Any, path: str) -> Any:
+    if hint is Any or hint is object:
+        return value
+    if hint is float:
+        return decode_number(value, path)
+    if hint is int:
+        return decode_integer(value, path)
+    if hint in (str, bool):
+        if type(value) is not hint:
+            raise InvalidError(
+                f"expected {'a string' if hint is str else 'a boolean'}, got {describe(value)}", field=path
+            )
+        return value
+    origin = typing.get_origin(hint)
+    if origin is types.UnionType or origin is typing.Union:
+        return _decode_union(typing.get_args(hint), value, path)
+    if origin in (tuple, list, set, frozenset):
+        if not isinstance(value, list):
+            raise InvalidError(f"expected an array, got {describe(value)}", field=path)
+        (item, *_) = typing.get_args(hint)
+        return origin(_decode(item, each, f"{path}[{index}]") for index, each in enumerate(value))
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise InvalidError(f"expected an object, got {describe(value)}", field=path)
+        item = typing.get_args(hint)[1]
+        return {key: _decode(item, each, f"{path}.{key}") for key, each in value.items()}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        try:
+            return hint(value)
+        except ValueError:
+            words = ", ".join(str(member.value) for member in hint)
+            raise InvalidError(f"expected one of {words}; got {describe(value)}", field=path) from None
+    if dataclasses.is_dataclass(hint):
+        return _decode_object(typing.cast("type", hint), value, path)
+    if isinstance(hint, type) and issubclass(hint, tuple):
+        return _decode_named_tuple(hint, value, path)
+    raise TypeError(f"{path}: the codec does not know {hint!r}")
+
+
+def decode_integer(value: object, path: str) -> int:
+    """A whole number; 3.0 is one.
+
+    Raises:
+        InvalidError: it is not.
+    """
+    if type(value) is int:
+        return value
+    if type(value) is float and value.is_integer():
+        return int(value)
+    raise InvalidError(f"expected a whole number, got {describe(value)}", field=path)
+
+
+def _decode_union(options: tuple[Any, ...], value: Any, path: str) -> Any:
+    if value is None and types.NoneType in options:
+        return None
+    candidates = [option for option in options if option is not types.NoneType]
+    if len(candidates) > 1 and type(value) in candidates:
+        return value
+    problem: InvalidError | None = None
+    for option in candidates:
+        try:
+            return _decode(option, value, path)
+        except InvalidError as error:
+            problem = problem or error
+    raise problem or InvalidError("null is not allowed here", field=path)
+
+
+def _decode_object(cls: type, value: Any, path: str) -> Any:
+    if not isinstance(value, dict):
+        raise InvalidError(f"expected an object, got {describe(value)}", field=path or "body")
+    given: dict[str, Any] = {}
+    for name, wire_name, hint, required in _fields(cls):
+        where = f"{path}.{wire_name}" if path else wire_name
+        item = value.get(wire_name)
+        if item is not None:
+            given[name] = _decode(hint, item, where)
+        elif required:
+            if wire_name in value and types.NoneType in typing.get_args(hint):
+                given[name] = None
+            else:
+                raise InvalidError("the field is missing", field=where)
+    return cls(**given)
+
+
+def _decode_named_tuple(cls: type, value: Any, path: str) -> Any:
+    hints = list(typing.get_type_hints(cls).values())
+    if not isinstance(value, list) or len(value) != len(hints):
+        raise InvalidError(f"expected an array of {len(hints)}, got {describe(value)}", field=path)
+    return cls(*(_decode(hint, item, f"{path}[{i}]") for i, (hint, item) in enumerate(zip(hints, value, strict=True))))

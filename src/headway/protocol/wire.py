@@ -1,0 +1,203 @@
+"""Reports and answers as JSON values: the two messages of the status endpoint. Written by hand, for this is the hot path.
+
+``{"trainerStatus": {…}, "headway": {…}}`` both ways; either part may be missing. See :mod:`headway.protocol.report` for the
+meaning of the fields and docs/reference/wire.md for the whole protocol.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from headway.errors import InvalidError
+from headway.protocol import kubeflow
+from headway.protocol.codec import NON_FINITE, decode, decode_integer, decode_number, describe, encode, encode_number
+from headway.protocol.directive import Answer, Directive
+from headway.protocol.limits import PROTOCOL_VERSION
+from headway.protocol.report import Cell, Checkpoint, Ending, Point, Progress, Report, RunInfo, RunReport, TrainerStatus
+
+
+def decode_report(body: object) -> Report:
+    """A report from the JSON value of a request.
+
+    What can be mended is, with a warning. A ``headway`` object of an unknown version is ignored, as a stock server would.
+
+    Raises:
+        InvalidError: a field is missing or has the wrong type; names it.
+    """
+    if not isinstance(body, dict):
+        raise InvalidError(f"expected an object, got {describe(body)}", field="body")
+    status: TrainerStatus | None = None
+    warnings: tuple[str, ...] = ()
+    if (raw := body.get("trainerStatus")) is not None:
+        status, warnings = kubeflow.read_status(raw)
+    headway = None
+    if (raw := body.get("headway")) is not None:
+        if not isinstance(raw, dict):
+            raise InvalidError(f"expected an object, got {describe(raw)}", field="headway")
+        if raw.get("version", PROTOCOL_VERSION) == PROTOCOL_VERSION:
+            headway = _decode_run_report(raw)
+        else:
+            warnings = (*warnings, f"headway.version {raw['version']!r} is not known here; only trainerStatus was read")
+    return Report(status=status, headway=headway, warnings=warnings)
+
+
+def _decode_run_report(raw: dict[str, Any]) -> RunReport:
+    points = raw.get("points") or ()
+    if not isinstance(points, (list, tuple)):
+        raise InvalidError(f"expected an array, got {describe(points)}", field="headway.points")
+    return RunReport(
+        run=_text(raw, "run"),
+        seq=_count(raw, "seq", None, 1),
+        attempt=_text(raw, "attempt"),
+        rank=_count(raw, "rank", 0, 0),
+        world_size=_count(raw, "worldSize", 1, 1),
+        sent_after=_part(float, raw, "sentAfter"),
+        progress=_part(Progress, raw, "progress") or Progress(),
+        points=tuple([_decode_point(point, index) for index, point in enumerate(points)]),
+        checkpoint=_part(Checkpoint, raw, "checkpoint"),
+        job=_part(RunInfo, raw, "job"),
+        ending=_part(Ending, raw, "ending"),
+        stack=_part(str, raw, "stack"),
+        acks=tuple(_part(list[str], raw, "acks") or ()),
+    )
+
+
+def _part(hint: Any, raw: dict[str, Any], name: str) -> Any:
+    value = raw.get(name)
+    return None if value is None else decode(hint, value, f"headway.{name}")
+
+
+def _text(raw: dict[str, Any], name: str) -> str:
+    value = raw.get(name)
+    if not isinstance(value, str) or not value:
+        raise InvalidError(f"expected a string that is not empty, got {describe(value)}", field=f"headway.{name}")
+    return value
+
+
+def _count(raw: dict[str, Any], name: str, default: int | None, least: int) -> int:
+    value = raw.get(name, default)
+    number = decode_integer(value, f"headway.{name}")
+    if number < least:
+        raise InvalidError(f"expected at least {least}, got {number}", field=f"headway.{name}")
+    return number
+
+
+def _decode_point(value: Any, index: int) -> Point:
+    try:
+        step, t, metrics = value
+        if type(step) is int and type(t) in (float, int) and type(metrics) is dict:
+            return Point(step, float(t), {name: _decode_cell(cell) for name, cell in metrics.items()})
+    except (KeyError, ValueError, TypeError, OverflowError):
+        pass  # find out exactly what is wrong below
+    return _decode_point_slowly(value, f"headway.points[{index}]")
+
+
+def _decode_cell(cell: Any) -> Cell:
+    kind = type(cell)
+    if kind is float or kind is int:
+        return Cell(float(cell))
+    if kind is list:
+        mean, n, m2, *rest = cell
+        if type(mean) is float and type(n) is int and n > 0 and type(m2) in (float, int) and m2 >= 0 and not rest:
+            return Cell(mean, n, float(m2))
+    elif kind is str:
+        return Cell(NON_FINITE[cell], bad=1)
+    raise ValueError
+
+
+def _decode_point_slowly(value: Any, path: str) -> Point:
+    if not isinstance(value, (list, tuple)) or len(value) != 3:
+        raise InvalidError(f"expected [step, t, metrics], got {describe(value)}", field=path)
+    step, t, metrics = value
+    if not isinstance(metrics, dict):
+        raise InvalidError(f"expected an object, got {describe(metrics)}", field=f"{path}[2]")
+    cells = {}
+    for name, cell in metrics.items():
+        where = f"{path}[2].{name}"
+        if not isinstance(cell, list):
+            number = decode_number(cell, where)
+            cells[name] = Cell(number, bad=0 if math.isfinite(number) else 1)
+            continue
+        if len(cell) not in (3, 4):
+            raise InvalidError(f"expected [mean, n, m2] or [mean, n, m2, bad], got {len(cell)} values", field=where)
+        n = decode_integer(cell[1], f"{where}[1]")
+        bad = decode_integer(cell[3], f"{where}[3]") if len(cell) == 4 else 0
+        if n < 1 or not 0 <= bad <= n:
+            raise InvalidError(f"expected 0 <= bad <= n and n >= 1, got n {n} and bad {bad}", field=where)
+        m2 = decode_number(cell[2], f"{where}[2]")
+        if m2 < 0:
+            raise InvalidError(f"a sum of squares cannot be {m2}", field=f"{where}[2]")
+        cells[name] = Cell(decode_number(cell[0], f"{where}[0]"), n, m2, bad)
+    return Point(decode_integer(step, f"{path}[0]"), decode_number(t, f"{path}[1]"), cells)
+
+
+def encode_report(report: Report) -> dict[str, Any]:
+    """The JSON value of a report."""
+    body: dict[str, Any] = {}
+    if report.status is not None:
+        body["trainerStatus"] = kubeflow.write_status(report.status)
+    if (run := report.headway) is not None:
+        headway = {"version": run.version, "run": run.run, "attempt": run.attempt, "seq": run.seq}
+        headway |= {"rank": run.rank, "worldSize": run.world_size}
+        if run.sent_after is not None:
+            headway["sentAfter"] = round(run.sent_after, 3)
+        headway["progress"] = encode(run.progress)
+        if run.points:
+            headway["points"] = [encode_point(point) for point in run.points]
+        for name in ("checkpoint", "job", "ending", "stack"):
+            if (part := getattr(run, name)) is not None:
+                headway[name] = encode(part)
+        if run.acks:
+            headway["acks"] = list(run.acks)
+        body["headway"] = headway
+    return body
+
+
+def encode_point(point: Point) -> list[Any]:
+    """``[step, t, {metric: cell}]``."""
+    return [point.step, round(point.t, 3), {name: encode_cell(cell) for name, cell in point.metrics.items()}]
+
+
+def encode_cell(cell: Cell) -> Any:
+    """A bare number for one sample, ``[mean, n, m2]`` for several, ``[mean, n, m2, bad]`` where some were not finite."""
+    mean = encode_number(cell.mean)
+    if cell.n == 1:
+        return mean
+    shape = [mean, cell.n, encode_number(cell.m2)]
+    return [*shape, cell.bad] if cell.bad else shape
+
+
+def encode_answer(answer: Answer) -> dict[str, Any]:
+    """The JSON value of an answer."""
+    headway: dict[str, Any] = {"version": PROTOCOL_VERSION, "interval": answer.interval}
+    if answer.ack is not None:
+        headway["ack"] = answer.ack
+    if answer.directives:
+        headway["directives"] = [encode(directive) for directive in answer.directives]
+    if answer.warnings:
+        headway["warnings"] = list(answer.warnings)
+    if answer.want:
+        headway["want"] = list(answer.want)
+    status = {} if answer.status is None else kubeflow.write_status(answer.status)
+    return {"trainerStatus": status, "headway": headway}
+
+
+def decode_answer(body: object) -> Answer | None:
+    """The ``headway`` part of an answer; None from a stock server.
+
+    Raises:
+        InvalidError: the answer is not one.
+    """
+    if not isinstance(body, dict):
+        raise InvalidError(f"expected an object, got {describe(body)}", field="body")
+    raw = body.get("headway")
+    if not isinstance(raw, dict):
+        return None
+    return Answer(
+        ack=decode(int | None, raw.get("ack"), "headway.ack"),  # type: ignore[arg-type]
+        interval=decode_number(raw.get("interval", 5.0), "headway.interval"),
+        directives=tuple(decode(list[Directive], raw.get("directives") or [], "headway.directives")),
+        warnings=tuple(decode(list[str], raw.get("warnings") or [], "headway.warnings")),
+        want=tuple(decode(list[str], raw.get("want") or [], "headway.want")),
+    )
