@@ -248,3 +248,15 @@ class JobQuery:
 
 SORTABLE = ("createdAt", "updatedAt", "name", "namespace", "state", "verdict", "percent", "eta", "spent")
 """Fields that a list can be sorted by; unknown values come last either way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """One message of the event stream: the whole list at first (``snapshot``), then what changed."""
+
+    id: str
+    """Where in the stream this is; sent back as ``Last-Event-ID`` to go on from here."""
+    snapshot: bool = False
+    jobs: tuple[Job, ...] = ()
+    deleted: tuple[JobKey, ...] = ()
+    server_time: float
