@@ -1,0 +1,58 @@
+# Everything a developer or a first-time user runs. Each target sets up .venv by itself; a second run starts at once.
+#
+#   make demo  [ARGS="--seconds 60 --no-open"]   a server and real training jobs, shown live
+#   make test  [ARGS="-k eta"]                   every test
+#   make check                                   style, types, layers, generated docs
+#   make bench                                   figures beside the peers'
+#   make format | clean
+
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check bench format docs clean
+
+demo: .venv/.demo
+	@$(BIN)/headway demo $(ARGS)
+
+test: .venv/.test
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(ARGS)
+
+check: .venv/.test
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python tools/generate_docs.py --check
+
+bench: .venv/.test
+	@for bench in benchmarks/*.py; do OMP_NUM_THREADS=1 $(BIN)/python $$bench || exit 1; done
+
+format: .venv/.test
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+docs: .venv/.test
+	@$(BIN)/python tools/generate_docs.py
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis benchmarks/results
+
+.venv/.base:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headway needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12 demo")'
+	@echo "Setting up .venv (once)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@touch $@
+
+# The stamps say what .venv holds: rebuilt when what is declared changes.
+.venv/.demo: .venv/.base pyproject.toml
+	@echo "Installing Headway with what the demo needs"
+	@$(BIN)/python -m pip install --quiet --editable ".[demo]"
+	@touch $@
+
+.venv/.test: .venv/.base pyproject.toml
+	@echo "Installing Headway with what the tests need (PyTorch and Transformers among it: the first time takes a while)"
+	@$(BIN)/python -m pip install --quiet --editable ".[all]" --group test --group check --group frameworks
+	@touch $@ .venv/.demo
