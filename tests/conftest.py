@@ -12,13 +12,13 @@ _HEADWAY_VARIABLES = tuple(name for name in os.environ if name.startswith(("HEAD
 
 
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Each test has a Headway home of its own, and no setting of whoever runs the suite."""
     for name in _HEADWAY_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     home = tmp_path_factory.mktemp("headway-home")
     monkeypatch.setenv("HEADWAY_HOME", str(home))
-    yield home
+    return home
 
 
 @pytest.fixture

@@ -43,8 +43,10 @@ def decode_report(body: object) -> Report:
 
 
 def _decode_run_report(raw: dict[str, Any]) -> RunReport:
-    points = raw.get("points") or ()
-    if not isinstance(points, (list, tuple)):
+    points = raw.get("points")
+    if points is None:
+        points = []
+    elif not isinstance(points, list):
         raise InvalidError(f"expected an array, got {describe(points)}", field="headway.points")
     return RunReport(
         run=_text(raw, "run"),
