@@ -28,7 +28,11 @@ def lines(path: Path) -> int:
 
 def test_layers_hold() -> None:
     result = subprocess.run(
-        [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command(['--no-cache'])"],
+        [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports_command; lint_imports_command(['--no-cache'])",
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -87,7 +91,8 @@ def test_a_test_module_fits_in_two_sittings(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_module_says_what_it_is_for(path: Path) -> None:
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-    assert docstring and len(docstring) > 30
+    assert docstring
+    assert len(docstring) > 30
 
 
 def test_the_wheel_brings_no_dependency() -> None:
