@@ -1,0 +1,149 @@
+"""One metric's history as columns of numbers: what every store keeps, merges and answers with.
+
+Columns, not tuples: a hundred thousand points are seven arrays, which the garbage collector never walks, and which are written
+and read as they are. Time is kept in whole milliseconds, which is how it travels.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import mul
+
+from headway.errors import InvalidError
+from headway.protocol.history import SeriesPoint
+from headway.protocol.report import Point
+
+
+def _integers() -> array[int]:
+    return array("q")
+
+
+def _doubles() -> array[float]:
+    return array("d")
+
+
+@dataclass(slots=True)
+class Columns:
+    """Points of one metric, column by column; all seven are of one length.
+
+    Of a raw point, ``lows`` and ``highs`` are its mean; of a merged one, the extremes of the means merged. Where no sample was
+    finite all three are NaN, and ``bads`` equals ``counts``.
+    """
+
+    steps: array[int] = field(default_factory=_integers)
+    times: array[int] = field(default_factory=_integers)
+    """Milliseconds since the attempt began."""
+    means: array[float] = field(default_factory=_doubles)
+    lows: array[float] = field(default_factory=_doubles)
+    highs: array[float] = field(default_factory=_doubles)
+    counts: array[int] = field(default_factory=_integers)
+    """Samples behind each point."""
+    bads: array[int] = field(default_factory=_integers)
+    """How many of those were not finite."""
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def append(  # noqa: PLR0917 - one value a column, and called once a point
+        self, step: int, time: int, mean: float, low: float, high: float, count: int, bad: int
+    ) -> None:
+        """Adds one point."""
+        self.steps.append(step)
+        self.times.append(time)
+        self.means.append(mean)
+        self.lows.append(low)
+        self.highs.append(high)
+        self.counts.append(count)
+        self.bads.append(bad)
+
+    def extend(self, other: Columns) -> None:
+        """Adds all points of ``other``."""
+        self.steps.extend(other.steps)
+        self.times.extend(other.times)
+        self.means.extend(other.means)
+        self.lows.extend(other.lows)
+        self.highs.extend(other.highs)
+        self.counts.extend(other.counts)
+        self.bads.extend(other.bads)
+
+    def slice(self, start: int, stop: int) -> Columns:
+        """A copy of the points from ``start`` up to ``stop``."""
+        cut = slice(start, stop)
+        return Columns(
+            self.steps[cut],
+            self.times[cut],
+            self.means[cut],
+            self.lows[cut],
+            self.highs[cut],
+            self.counts[cut],
+            self.bads[cut],
+        )
+
+    def take(self, order: Sequence[int]) -> Columns:
+        """A copy of the points at the positions ``order``, in that order."""
+        return Columns(
+            array("q", [self.steps[i] for i in order]),
+            array("q", [self.times[i] for i in order]),
+            array("d", [self.means[i] for i in order]),
+            array("d", [self.lows[i] for i in order]),
+            array("d", [self.highs[i] for i in order]),
+            array("q", [self.counts[i] for i in order]),
+            array("q", [self.bads[i] for i in order]),
+        )
+
+    def append_merged(self, source: Columns, start: int, stop: int) -> None:
+        """Adds one point that stands for the points of ``source`` from ``start`` up to ``stop``, at the place of the last."""
+        counts, means = source.counts[start:stop], source.means[start:stop]
+        count, bad = sum(counts), sum(source.bads[start:stop])
+        lows, highs = source.lows[start:stop], source.highs[start:stop]
+        if bad:
+            good = [i for i in range(stop - start) if means[i] == means[i]]
+            counts = array("q", [counts[i] - source.bads[start + i] for i in good])
+            means = array("d", [means[i] for i in good])
+            lows, highs = array("d", [lows[i] for i in good]), array("d", [highs[i] for i in good])
+        if means:
+            low, high = min(lows), max(highs)
+            mean = sum(map(mul, means, counts)) / (count - bad)
+            if not math.isfinite(mean):  # the sum went over the largest double; the mean does not
+                mean = sum(each * (weight / (count - bad)) for each, weight in zip(means, counts, strict=True))
+            mean = min(max(mean, low), high)
+        else:
+            mean = low = high = math.nan
+        self.append(source.steps[stop - 1], source.times[stop - 1], mean, low, high, count, bad)
+
+    def points(self) -> tuple[SeriesPoint, ...]:
+        """The points as they are answered."""
+        times = [time / 1000 for time in self.times]
+        return tuple(
+            map(SeriesPoint, self.steps, times, self.means, self.lows, self.highs, self.counts, self.bads),
+        )
+
+
+def milliseconds(seconds: float) -> int:
+    """Whole milliseconds, rounded."""
+    return round(seconds * 1000)
+
+
+def gather(points: Iterable[Point]) -> dict[str, Columns]:
+    """Raw points, sorted into columns by metric.
+
+    Raises:
+        InvalidError: a number is too large to be kept (a step over 2**63, say), or a time is not finite.
+    """
+    result: dict[str, Columns] = {}
+    try:
+        for step, seconds, metrics in points:
+            time = milliseconds(seconds)
+            for name, (mean, n, _, bad) in metrics.items():
+                columns = result.get(name)
+                if columns is None:
+                    columns = result[name] = Columns()
+                if bad >= n or not math.isfinite(mean):
+                    mean, bad = math.nan, n  # noqa: PLW2901 - whatever it was, no finite sample stands behind it
+                columns.append(step, time, mean, mean, mean, n, bad)
+    except (OverflowError, ValueError, TypeError) as error:
+        raise InvalidError(f"a point cannot be kept: {error}", field="headway.points") from error
+    return result

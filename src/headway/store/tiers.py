@@ -1,0 +1,89 @@
+"""How a history of any length is thinned: the tiers kept, and the reduction to what was asked for.
+
+A tier is a whole series at one resolution: tier 0 as it came, tier 1 with one point for eight of tier 0, and so on. All are
+pure functions of columns, shared by every backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from headway.protocol.history import Series
+from headway.store.columns import Columns
+
+FANOUT: Final = 8
+"""Points of one tier behind one point of the next."""
+
+
+def width(tier: int) -> int:
+    """Raw points behind one point of a tier: 1, 8, 64, 512 and so on."""
+    return int(FANOUT**tier)
+
+
+def summarise(columns: Columns, start: int = 0) -> Columns:
+    """One point for each full group of :data:`FANOUT` points from ``start`` on; a rest is left for the next time."""
+    result = Columns()
+    for first in range(start, len(columns) - FANOUT + 1, FANOUT):
+        result.append_merged(columns, first, first + FANOUT)
+    return result
+
+
+Piece = tuple[Columns, int]
+"""A stretch of a series, and how many raw points stand behind each of its points."""
+
+
+def assemble(metric: str, attempt: str, pieces: Iterable[Piece], limit: int) -> Series | None:
+    """A series of at most ``limit`` points from stretches of any tiers; None if they hold nothing.
+
+    Points are sorted by (step, time). Where there are too many, neighbours are merged, so that the minimum, the maximum, and
+    the number of bad samples of each stretch are kept.
+    """
+    pieces = [piece for piece in pieces if len(piece[0])]
+    if not pieces:
+        return None
+    columns, weights = Columns(), list[int]()
+    for piece, weight in pieces:
+        columns.extend(piece)
+        weights.extend([weight] * len(piece))
+    if not _is_sorted(columns):
+        order = sorted(range(len(columns)), key=lambda i: (columns.steps[i], columns.times[i]))
+        columns, weights = columns.take(order), [weights[i] for i in order]
+    tier = max(weights)
+    if len(columns) > limit:
+        tier = max(tier, -(-sum(weights) // max(1, limit)))
+        columns = _regroup(columns, weights, tier)
+    return Series(metric=metric, attempt=attempt, tier=tier, points=columns.points())
+
+
+def within(columns: Columns, first_step: int | None, last_step: int | None) -> Columns:
+    """The points whose step lies between the two, both included; None is no bound."""
+    if first_step is None and last_step is None:
+        return columns
+    low = -(2**63) if first_step is None else first_step
+    high = 2**63 if last_step is None else last_step
+    inside = [i for i, step in enumerate(columns.steps) if low <= step <= high]
+    return columns if len(inside) == len(columns) else columns.take(inside)
+
+
+def _is_sorted(columns: Columns) -> bool:
+    places = list(zip(columns.steps, columns.times, strict=True))
+    return all(map(_not_after, places, places[1:]))
+
+
+def _not_after(one: tuple[int, int], next_one: tuple[int, int]) -> bool:
+    return one <= next_one
+
+
+def _regroup(columns: Columns, weights: Sequence[int], wide: int) -> Columns:
+    """Merges neighbours until each point, the last one excepted, stands for at least ``wide`` raw ones."""
+    result = Columns()
+    first = gathered = 0
+    for position, weight in enumerate(weights, 1):
+        gathered += weight
+        if gathered >= wide:
+            result.append_merged(columns, first, position)
+            first, gathered = position, 0
+    if first < len(weights):
+        result.append_merged(columns, first, len(weights))
+    return result
