@@ -1,0 +1,217 @@
+"""The asynchronous client: as :class:`~headway.client.client.Client`, which describes each method, but for the sender."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx2
+
+from headway.client import operations
+from headway.client.connection import Connection
+from headway.client.lines import LineSplitter
+from headway.client.operations import Attempts, Health, Operation
+from headway.client.watching import Watch
+from headway.errors import RetryableError, UnavailableError
+from headway.protocol.directive import Answer
+from headway.protocol.history import Series, SeriesQuery
+from headway.protocol.job import Changes, Job, JobKey, JobPage, JobQuery
+from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registered, Registration
+from headway.protocol.limits import LOCAL_NAMESPACE
+from headway.protocol.report import Envelope
+from headway.reporter.folders import Folders
+
+T = TypeVar("T")
+
+
+class AsyncClient(Connection):
+    """Talks to one server; takes and raises what :class:`~headway.client.client.Client` does."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        folders: Folders | None = None,
+        timeout: float = 10.0,
+    ) -> None:
+        super().__init__(url, token, folders, timeout)
+        self._http = httpx2.AsyncClient(**self._options())
+
+    async def close(self) -> None:
+        """Closes its connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def jobs(self, query: JobQuery | None = None) -> JobPage:
+        """One page of the jobs that match."""
+        return await self._call(operations.jobs(query or JobQuery()))
+
+    async def iter_jobs(self, query: JobQuery | None = None) -> AsyncIterator[Job]:
+        """All jobs that match, page by page."""
+        query = query or JobQuery()
+        while True:
+            page = await self.jobs(query)
+            for job in page.items:
+                yield job
+            if page.next is None:
+                return
+            query = replace(query, cursor=page.next)
+
+    async def job(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> Job:
+        """One job."""
+        return await self._call(operations.job(JobKey(namespace, name)))
+
+    async def series(
+        self,
+        name: str,
+        *metrics: str,
+        namespace: str = LOCAL_NAMESPACE,
+        attempt: str | None = None,
+        points: int = 1000,
+        first_step: int | None = None,
+        last_step: int | None = None,
+    ) -> list[Series]:
+        """Metric history, one series per metric and attempt."""
+        query = SeriesQuery(metrics=metrics, attempt=attempt, points=points, first_step=first_step, last_step=last_step)
+        return await self._call(operations.series(JobKey(namespace, name), query))
+
+    async def metrics(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> list[str]:
+        """Names of the metrics that the job has history of."""
+        return await self._call(operations.metrics(JobKey(namespace, name)))
+
+    async def attempts(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> Attempts:
+        """The job's attempts and the processes of the current one."""
+        return await self._call(operations.attempts(JobKey(namespace, name)))
+
+    async def log(
+        self, name: str, *, namespace: str = LOCAL_NAMESPACE, tail: int = 100, follow: bool = False
+    ) -> AsyncIterator[str]:
+        """Lines of the job's log."""
+        splitter = LineSplitter()
+        operation = operations.log(JobKey(namespace, name), tail=tail, follow=follow)
+        async with self._stream(operation, silence=None if follow else self._timeout) as chunks:
+            async for chunk in chunks:
+                for line in splitter.feed(chunk):
+                    yield line
+        for line in splitter.end():
+            yield line
+
+    async def watch(
+        self,
+        *,
+        namespace: str | None = None,
+        name: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - ends the iteration, cancels nothing
+    ) -> AsyncIterator[Changes]:
+        """The jobs as they are now, then every change."""
+        watch = Watch(namespace, name, timeout, time.monotonic())
+        while not watch.over(time.monotonic()):
+            problem: RetryableError | None = None
+            try:
+                async with self._stream(watch.connect(), silence=watch.silence(time.monotonic())) as chunks:
+                    async for chunk in chunks:
+                        for changes in watch.feed(chunk):
+                            yield changes
+                        if watch.over(time.monotonic()):
+                            return
+            except RetryableError as error:
+                problem = error
+            await asyncio.sleep(watch.pause(problem, time.monotonic()))
+
+    async def stop(
+        self,
+        name: str,
+        *,
+        namespace: str = LOCAL_NAMESPACE,
+        save: bool = False,
+        notice: float = 0.0,
+        grace: float = 30.0,
+        reason: str = "",
+        by: str = "",
+    ) -> Job:
+        """Asks for the job to be stopped and returns at once, with the job as it is."""
+        request = operations.stop_request(save=save, notice=notice, grace=grace, reason=reason, by=by)
+        return await self._call(operations.stop(JobKey(namespace, name), request))
+
+    async def delete(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> None:
+        """Forgets a job that has ended, and its history."""
+        await self._call(operations.delete(JobKey(namespace, name)))
+
+    async def register(self, key: JobKey, registration: Registration) -> Registered:
+        """Makes a job known, or begins its next attempt: for runners."""
+        return await self._call(operations.register(key, registration))
+
+    async def lifecycle(self, key: JobKey, event: Lifecycle) -> LifecycleAnswer:
+        """Tells what happened to a job's processes: for runners."""
+        return await self._call(operations.lifecycle(key, event))
+
+    async def report(self, key: JobKey, body: bytes, envelope: Envelope, *, token: str | None = None) -> Answer | None:
+        """Hands on a report as it came; None from a stock server."""
+        return await self._call(operations.report(key, body, envelope), token=token)
+
+    async def login_url(self) -> str:
+        """An address that logs a browser in, once."""
+        return await self._call(operations.code())
+
+    async def health(self) -> Health:
+        """Whether the server is ready; one that answers that it is not is no error."""
+        try:
+            return await self._call(operations.ready())
+        except UnavailableError as error:
+            if error.__cause__ is not None:
+                raise
+            return Health(False, str(error))
+
+    async def _call(self, operation: Operation[T], *, token: str | None = None) -> T:
+        try:
+            return await self._send(operation, token)
+        except UnavailableError:
+            if not await asyncio.to_thread(self._moved):
+                raise
+        return await self._send(operation, token)
+
+    async def _send(self, operation: Operation[T], token: str | None) -> T:
+        try:
+            response = await self._http.request(
+                operation.method,
+                self.url + operation.target,
+                content=operation.body,
+                headers=self._headers(operation, token),
+            )
+        except httpx2.RequestError as error:
+            raise self._wrapped(error, self._timeout) from error
+        if response.is_success:
+            return operation.read(response.content)
+        raise operations.error_of(response.status_code, response.content, response.headers.get("retry-after"))
+
+    @asynccontextmanager
+    async def _stream(
+        self, operation: Operation[None], *, silence: float | None
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        await asyncio.to_thread(self._moved)
+        try:
+            async with self._http.stream(
+                operation.method,
+                self.url + operation.target,
+                headers=self._headers(operation, None),
+                timeout=httpx2.Timeout(self._timeout, read=silence),
+            ) as response:
+                if not response.is_success:
+                    body = await response.aread()
+                    raise operations.error_of(response.status_code, body, response.headers.get("retry-after"))
+                yield response.aiter_bytes()
+        except httpx2.RequestError as error:
+            raise self._wrapped(error, silence or self._timeout) from error

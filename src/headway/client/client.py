@@ -1,0 +1,284 @@
+"""The synchronous client: lists, follows and steers jobs over HTTP.
+
+::
+
+    from headway import Client
+
+    with Client() as client:
+        print(client.job("fraud-ft").progress.percent)
+        for changes in client.watch(timeout=60):
+            ...
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx2
+
+from headway.client import operations
+from headway.client.connection import Connection
+from headway.client.lines import LineSplitter
+from headway.client.operations import Attempts, Health, Operation
+from headway.client.watching import Watch
+from headway.errors import RetryableError, UnavailableError
+from headway.protocol.directive import Answer
+from headway.protocol.history import Series, SeriesQuery
+from headway.protocol.job import Changes, Job, JobKey, JobPage, JobQuery
+from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registered, Registration
+from headway.protocol.limits import LOCAL_NAMESPACE
+from headway.protocol.report import Envelope
+from headway.reporter.folders import Folders
+
+T = TypeVar("T")
+
+
+class Client(Connection):
+    """Talks to one server. Safe to share between threads.
+
+    Every method may raise :class:`~headway.errors.UnavailableError` (not reachable, not ready),
+    :class:`~headway.errors.ForbiddenError` (the token does not open it) and, where it names a job,
+    :class:`~headway.errors.NotFoundError`.
+
+    Args:
+        url: base URL; None: HEADWAY_URL, else the server on this machine.
+        token: bearer token; None: HEADWAY_TOKEN or HEADWAY_TOKEN_FILE, or the local server's own.
+        folders: look for the server on this machine, by the record in these folders, whatever the environment says.
+        timeout: seconds for one exchange.
+
+    Raises:
+        SettingsError: an address, token file or certificate file cannot be used.
+        UnavailableError: no server was named and none answers on this machine.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        folders: Folders | None = None,
+        timeout: float = 10.0,
+    ) -> None:
+        super().__init__(url, token, folders, timeout)
+        self._http = httpx2.Client(**self._options())
+
+    def close(self) -> None:
+        """Closes its connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def jobs(self, query: JobQuery | None = None) -> JobPage:
+        """One page of the jobs that match."""
+        return self._call(operations.jobs(query or JobQuery()))
+
+    def iter_jobs(self, query: JobQuery | None = None) -> Iterator[Job]:
+        """All jobs that match, page by page."""
+        query = query or JobQuery()
+        while True:
+            page = self.jobs(query)
+            yield from page.items
+            if page.next is None:
+                return
+            query = replace(query, cursor=page.next)
+
+    def job(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> Job:
+        """One job."""
+        return self._call(operations.job(JobKey(namespace, name)))
+
+    def series(
+        self,
+        name: str,
+        *metrics: str,
+        namespace: str = LOCAL_NAMESPACE,
+        attempt: str | None = None,
+        points: int = 1000,
+        first_step: int | None = None,
+        last_step: int | None = None,
+    ) -> list[Series]:
+        """Metric history, one series per metric and attempt.
+
+        Args:
+            name: of the job.
+            metrics: which; none: all.
+            namespace: of the job.
+            attempt: id of one attempt; None: all.
+            points: the most to give per series; a longer history comes merged, with its extremes.
+            first_step: leave out what came before it.
+            last_step: leave out what came after it.
+        """
+        query = SeriesQuery(metrics=metrics, attempt=attempt, points=points, first_step=first_step, last_step=last_step)
+        return self._call(operations.series(JobKey(namespace, name), query))
+
+    def metrics(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> list[str]:
+        """Names of the metrics that the job has history of."""
+        return self._call(operations.metrics(JobKey(namespace, name)))
+
+    def attempts(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> Attempts:
+        """The job's attempts and the processes of the current one."""
+        return self._call(operations.attempts(JobKey(namespace, name)))
+
+    def log(
+        self, name: str, *, namespace: str = LOCAL_NAMESPACE, tail: int = 100, follow: bool = False
+    ) -> Iterator[str]:
+        """The last ``tail`` lines of the job's log, without their line ends; with ``follow`` also what comes, until it ends.
+
+        Raises:
+            NotFoundError: no such job, or its log is not on the server's machine.
+        """
+        splitter = LineSplitter()
+        with self._stream(
+            operations.log(JobKey(namespace, name), tail=tail, follow=follow), silence=None if follow else self._timeout
+        ) as chunks:
+            for chunk in chunks:
+                yield from splitter.feed(chunk)
+        yield from splitter.end()
+
+    def watch(
+        self, *, namespace: str | None = None, name: str | None = None, timeout: float | None = None
+    ) -> Iterator[Changes]:
+        """The jobs as they are now, then every change, at most once a second, across restarts of the server.
+
+        A message with ``snapshot`` set holds all jobs and replaces what was known. A server that goes away is waited for;
+        only one that cannot be reached at the very start is an error.
+
+        Args:
+            namespace: only jobs of this namespace.
+            name: only this job.
+            timeout: seconds after which the iteration ends; None: never.
+
+        Raises:
+            UnavailableError: the server cannot be reached at the start.
+        """
+        watch = Watch(namespace, name, timeout, time.monotonic())
+        while not watch.over(time.monotonic()):
+            problem: RetryableError | None = None
+            try:
+                with self._stream(watch.connect(), silence=watch.silence(time.monotonic())) as chunks:
+                    for chunk in chunks:
+                        yield from watch.feed(chunk)
+                        if watch.over(time.monotonic()):
+                            return
+            except RetryableError as error:
+                problem = error
+            time.sleep(watch.pause(problem, time.monotonic()))
+
+    def stop(
+        self,
+        name: str,
+        *,
+        namespace: str = LOCAL_NAMESPACE,
+        save: bool = False,
+        notice: float = 0.0,
+        grace: float = 30.0,
+        reason: str = "",
+        by: str = "",
+    ) -> Job:
+        """Asks for the job to be stopped and returns at once, with the job as it is.
+
+        Args:
+            name: of the job.
+            namespace: of the job.
+            save: give the run up to a minute to save and end by itself, unless ``notice`` says how long.
+            notice: seconds between the request to the run and SIGTERM.
+            grace: seconds between SIGTERM and SIGKILL.
+            reason: for the record.
+            by: who asks, for the record.
+
+        Raises:
+            ConflictError: the job has ended, or has no runner to carry it out.
+        """
+        request = operations.stop_request(save=save, notice=notice, grace=grace, reason=reason, by=by)
+        return self._call(operations.stop(JobKey(namespace, name), request))
+
+    def delete(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> None:
+        """Forgets a job that has ended, and its history.
+
+        Raises:
+            ConflictError: it has not ended.
+        """
+        self._call(operations.delete(JobKey(namespace, name)))
+
+    def register(self, key: JobKey, registration: Registration) -> Registered:
+        """Makes a job known, or begins its next attempt: for runners.
+
+        Raises:
+            ConflictError: another runner that is alive has the job.
+        """
+        return self._call(operations.register(key, registration))
+
+    def lifecycle(self, key: JobKey, event: Lifecycle) -> LifecycleAnswer:
+        """Tells what happened to a job's processes: for runners."""
+        return self._call(operations.lifecycle(key, event))
+
+    def report(self, key: JobKey, body: bytes, envelope: Envelope, *, token: str | None = None) -> Answer | None:
+        """Hands on a report as it came; None from a stock server.
+
+        Raises:
+            InvalidError: the server cannot read it.
+        """
+        return self._call(operations.report(key, body, envelope), token=token)
+
+    def login_url(self) -> str:
+        """An address that logs a browser in, once."""
+        return self._call(operations.code())
+
+    def health(self) -> Health:
+        """Whether the server is ready; one that answers that it is not is no error."""
+        try:
+            return self._call(operations.ready())
+        except UnavailableError as error:
+            if error.__cause__ is not None:
+                raise
+            return Health(False, str(error))
+
+    def _call(self, operation: Operation[T], *, token: str | None = None) -> T:
+        try:
+            return self._send(operation, token)
+        except UnavailableError:
+            if not self._moved():
+                raise
+        return self._send(operation, token)
+
+    def _send(self, operation: Operation[T], token: str | None) -> T:
+        try:
+            response = self._http.request(
+                operation.method,
+                self.url + operation.target,
+                content=operation.body,
+                headers=self._headers(operation, token),
+            )
+        except httpx2.RequestError as error:
+            raise self._wrapped(error, self._timeout) from error
+        if response.is_success:
+            return operation.read(response.content)
+        raise operations.error_of(response.status_code, response.content, response.headers.get("retry-after"))
+
+    @contextmanager
+    def _stream(self, operation: Operation[None], *, silence: float | None) -> Iterator[Iterator[bytes]]:
+        self._moved()
+        timeout = httpx2.Timeout(self._timeout, read=silence)
+        try:
+            with self._http.stream(
+                operation.method,
+                self.url + operation.target,
+                headers=self._headers(operation, None),
+                timeout=timeout,
+            ) as response:
+                if not response.is_success:
+                    body = response.read()
+                    raise operations.error_of(response.status_code, body, response.headers.get("retry-after"))
+                yield response.iter_bytes()
+        except httpx2.RequestError as error:
+            raise self._wrapped(error, silence or self._timeout) from error

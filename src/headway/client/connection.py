@@ -1,0 +1,62 @@
+"""What both clients have in common: the server they talk to, headers, and errors of the HTTP library made Headway's own."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import httpx2
+
+from headway.client.endpoint import resolve
+from headway.client.operations import Operation
+from headway.errors import HeadwayError, UnavailableError
+from headway.reporter.folders import Folders
+
+T = TypeVar("T")
+
+
+class Connection:
+    """One server, wherever on this machine it may move to."""
+
+    def __init__(self, url: str | None, token: str | None, folders: Folders | None, timeout: float) -> None:
+        self._folders = folders
+        self._timeout = timeout
+        self._endpoint = resolve(url, token, folders=folders)
+
+    @property
+    def url(self) -> str:
+        """Base URL of the server."""
+        return self._endpoint.url
+
+    def _options(self) -> dict[str, Any]:
+        endpoint = self._endpoint
+        return {"verify": endpoint.ssl_context(), "timeout": self._timeout, "trust_env": not endpoint.loopback}
+
+    def _headers(self, operation: Operation[T], token: str | None) -> dict[str, str]:
+        headers = dict(operation.headers or {})
+        if operation.body is not None:
+            headers["content-type"] = "application/json"
+        bearer = token or self._endpoint.token
+        if bearer is not None:
+            headers["authorization"] = f"Bearer {bearer}"
+        return headers
+
+    def _wrapped(self, error: httpx2.RequestError, timeout: float) -> HeadwayError:
+        """Headway's own error for one of the HTTP library."""
+        if isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout)):
+            return self._endpoint.unreachable(error)
+        if isinstance(error, httpx2.TimeoutException):
+            return UnavailableError(f"the Headway server at {self.url} did not answer within {timeout:g} s")
+        reason = str(error) or type(error).__name__
+        return UnavailableError(f"the connection to the Headway server at {self.url} broke: {reason}")
+
+    def _moved(self) -> bool:
+        """Looks again for the server of this machine; whether it is back under another address or token."""
+        if not self._endpoint.local:
+            return False
+        try:
+            found = resolve(folders=self._folders or Folders.from_env())
+        except HeadwayError:
+            return False  # the caller still has the error that made it look
+        moved = found != self._endpoint
+        self._endpoint = found
+        return moved
