@@ -2,20 +2,40 @@
 
 Time is an argument: ``t`` is seconds on a clock that only goes forward within one attempt (seconds since it began).
 The first interval of an attempt is never used: it holds start-up and compilation, and possibly steps of an earlier attempt.
+What follows is split into training proper, whose present pace :mod:`headway.insight.pace` finds, and pauses
+(evaluations, checkpoints), which :mod:`headway.insight.pauses` counts as an amount per so many steps.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-_RING: Final = 64
-_MIN_INTERVALS: Final = 2
+from headway.insight.pace import RING, Interval, Pace, PaceHistory, present, stretch
+from headway.insight.pauses import Ahead, Pauses
+from headway.protocol.report import Phase
+
+_LEAST: Final = 2
+"""Intervals needed for an estimate, the first one left out."""
+_FEW: Final = 6
+"""With fewer intervals than this, their median is the pace."""
+_SETTLED: Final = 5
+"""Pauses before this many intervals belong to the start and are not expected again."""
 _PAUSE: Final = 2.5
+"""An interval this many times slower than its neighbours holds a pause."""
+_DECLARED_PAUSE: Final = 1.2
+_MEDIAN_STEPS: Final = 4
+"""Steps from which on the median that a run reports says more than its neighbours do."""
+_STUCK: Final = 3
+"""Late observations in a row after which they are believed."""
 _HUGE: Final = float(2**53)
+_Z80: Final = 1.2816
+_ONCE: Final = frozenset({Phase.INIT, Phase.COMPILE, Phase.RESTORE, Phase.FINISH})
+"""Phases that are not expected again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +49,46 @@ class EtaEstimate:
     """What the estimate rests on, in words."""
 
 
-class EtaEstimator:
-    """Learns the pace of a run. Memory is bounded; one observation costs microseconds."""
+class _Seen(NamedTuple):
+    steps: float
+    seconds: float
+    before: float
+    """Step after which a pause within it came."""
+    phase: str | None
+    """The phase other than training that the run declared within it."""
+    settled: bool
+    usual: float | None = None
+    """Median seconds per step within it, where the run says so and enough steps stand behind it."""
 
-    __slots__ = ("_ring", "_seconds", "_skip", "_step", "_steps", "_t")
+
+class EtaEstimator:
+    """Learns the pace and the pauses of a run. Memory is bounded; one observation costs microseconds."""
+
+    __slots__ = ("_count", "_history", "_late", "_pauses", "_phase", "_ring", "_skip", "_step", "_t")
 
     def __init__(self) -> None:
-        self._ring: deque[tuple[float, float]] = deque(maxlen=_RING)
-        self._steps = 0.0
-        self._seconds = 0.0
+        self._ring: deque[_Seen] = deque()
+        self._history = PaceHistory()
+        self._pauses = Pauses()
         self._step: float | None = None
         self._t = 0.0
         self._skip = True
+        self._count = 0
+        self._late = 0
+        self._phase: str | None = None
 
     def begin_attempt(self, step: float | None, t: float) -> None:
-        """Begin an attempt that stands at ``step`` (None if unknown) at time ``t`` of its own clock."""
-        self._step = step
-        self._t = t
+        """Begin an attempt that stands at ``step`` (None if unknown) at time ``t`` of its own clock.
+
+        The pace is learnt anew; how often and how long the run pauses is remembered.
+        """
+        self._flush()
+        self._history.clear()
+        self._step = None
         self._skip = True
-        self._ring.clear()
-        self._steps = self._seconds = 0.0
+        self._count = 0
+        if step is not None:
+            self._anchor(step, t)
 
     def observe(self, step: float, t: float, *, phase: str | None = None, step_seconds: float | None = None) -> None:
         """Take in that ``step`` steps were complete at time ``t``.
@@ -59,59 +99,148 @@ class EtaEstimator:
             phase: what the run was doing at ``t``, if it says so.
             step_seconds: median seconds per step since the last observation, if known.
         """
-        del phase, step_seconds
         if not (math.isfinite(step) and math.isfinite(t)):
             return
         last = self._step
-        if last is None or step < last or t < self._t:
-            self._step, self._t = step, t
-            return
-        if step == last:
+        if last is None:
+            self._anchor(step, t)
+            self._mark(phase)
             return
         dn, dt = step - last, t - self._t
+        if dn <= 0 and dt < 0 and self._late < _STUCK:
+            self._late += 1
+            return
+        self._late = 0
+        if dn < 0 or dt < 0 or (dn > 0 and dt == 0.0):
+            if dt != 0.0 or dn < 0:
+                self._step, self._t = step, t
+            self._mark(phase)
+            return
+        if dn == 0:
+            self._mark(phase)
+            return
+        label = self._phase
         self._step, self._t = step, t
+        self._phase = None
+        self._mark(phase)
         if self._skip:
             self._skip = False
+            self._pauses.start = last if dn <= 1 else step
             return
-        self._ring.append((dn, dt))
-        self._steps += dn
-        self._seconds += dt
+        self._count += 1
+        usual = step_seconds if step_seconds and dn >= _MEDIAN_STEPS and 0 < step_seconds * dn <= dt else None
+        self._ring.append(_Seen(dn, dt, last, label, self._count >= _SETTLED, usual))
+        if len(self._ring) > RING:
+            self._commit(self._ring[0], *self._level())
+            self._ring.popleft()
 
     def estimate(self, now_t: float, total_steps: float | None) -> EtaEstimate | None:
         """Return when ``total_steps`` will be reached, seen from ``now_t``; None when that cannot be known."""
-        if (
-            self._step is None
-            or total_steps is None
-            or not 0 < total_steps < _HUGE
-            or len(self._ring) < _MIN_INTERVALS
-            or total_steps < self._step
-        ):
+        step = self._step
+        if step is None or total_steps is None or not max(0.0, step) < total_steps < _HUGE or len(self._ring) < _LEAST:
             return None
-        paces = [dt / dn for dn, dt in self._ring]
-        if len(paces) < _RING:
-            pace = median(paces) if len(paces) < 8 else self._seconds / self._steps
+        base, pause = self._level()
+        pauses = self._pauses.copy()
+        recent = [_split(seen, base, pause, pauses) for seen in self._ring]
+        if self._count < _FEW:
+            sums = stretch(recent)
+            typical = median(i.pace for i in recent)
+            pace = Pace(typical, sums[1], sums[0], 0.15, typical, sums[1], ())
         else:
-            recent = sum(dt for _, dt in self._ring) / sum(dn for dn, _ in self._ring)
-            whole = self._seconds / self._steps
-            pace = whole if 0.8 < recent / whole < 1.25 else recent
-        left = total_steps - self._step
-        seconds = max(0.0, pace * left - max(0.0, min(now_t - self._t, pace)))
-        spread = max(0.05, 0.5 / math.sqrt(len(paces)))
-        return EtaEstimate(seconds, seconds * (1 - spread), seconds * (1 + spread), f"{pace:.3g} s per step")
+            pace = present(self._history.newest_first(recent))
+        left = total_steps - step
+        ahead = pauses.ahead(step, total_steps, pace.seconds_per_step)
+        seconds = _training(pace, left) + ahead.seconds
+        cadence = max(pace.seconds_per_step, median(seen.seconds for seen in self._ring))
+        age = max(0.0, now_t - self._t)
+        allowed = cadence + ahead.due
+        rest = max(0.0, seconds - min(age, allowed))
+        sd = self._doubt(pace, left, ahead, seconds)
+        low = max(0.0, rest - _Z80 * sd)
+        high = rest + _Z80 * sd + max(0.0, age - allowed)
+        if not math.isfinite(high):
+            return None
+        return EtaEstimate(rest, low, high, _basis(pace, ahead))
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON values, for :meth:`load`."""
         return {
-            "ring": [list(pair) for pair in self._ring],
-            "sums": [self._steps, self._seconds],
-            "last": [self._step, self._t, self._skip],
+            "ring": [list(seen) for seen in self._ring],
+            "pace": self._history.dump(),
+            "pauses": self._pauses.dump(),
+            "last": [self._step, self._t, self._skip, self._count, self._late, self._phase],
         }
 
     @classmethod
-    def load(cls, state: dict[str, Any]) -> EtaEstimator:
+    def load(cls, state: Mapping[str, Any]) -> EtaEstimator:
         """Return the estimator that :meth:`dump` described."""
         self = cls()
-        self._ring.extend((dn, dt) for dn, dt in state["ring"])
-        self._steps, self._seconds = state["sums"]
-        self._step, self._t, self._skip = state["last"]
+        self._ring.extend(_Seen(*values) for values in state["ring"])
+        self._history.load(state["pace"])
+        self._pauses.load(state["pauses"])
+        self._step, self._t, self._skip, self._count, self._late, self._phase = state["last"]
         return self
+
+    def _anchor(self, step: float, t: float) -> None:
+        self._step, self._t = step, t
+        self._phase = None
+        self._late = 0
+        self._pauses.begin(step)
+
+    def _mark(self, phase: str | None) -> None:
+        if phase is not None and phase != Phase.TRAIN:
+            self._phase = str(phase)
+
+    def _flush(self) -> None:
+        if self._ring:
+            base, pause = self._level()
+            for seen in self._ring:
+                self._commit(seen, base, pause)
+            self._ring.clear()
+
+    def _commit(self, seen: _Seen, base: float, pause: float) -> None:
+        self._history.add(_split(seen, base, pause, self._pauses))
+
+    def _level(self) -> tuple[float, float]:
+        """Return the usual pace of the newest intervals, and the pace above which one holds a pause."""
+        paces = sorted(seen.seconds / seen.steps for seen in self._ring)
+        base = paces[len(paces) // 2] if len(paces) > 2 else paces[0]
+        upper = paces[(3 * len(paces)) // 4] if len(paces) >= 8 else base
+        return base, base * max(_PAUSE, (upper / base) ** 6 if upper < 2 * base else _PAUSE)
+
+    def _doubt(self, pace: Pace, left: float, ahead: Ahead, seconds: float) -> float:
+        """Return the standard deviation of the seconds that are left."""
+        leaf_steps = pace.steps / pace.leaves
+        noise = pace.sd**2 * (1 / pace.leaves + leaf_steps / max(left, leaf_steps))
+        early = (0.25 / self._count) ** 2
+        return math.sqrt(seconds**2 * (noise + early + 0.01**2) + ahead.variance)
+
+
+def _split(seen: _Seen, base: float, pause: float, pauses: Pauses) -> Interval:
+    """Take the pause, if there is one, out of an interval and into ``pauses``."""
+    pace = seen.seconds / seen.steps
+    if seen.usual is not None:
+        base, pause = seen.usual, seen.usual * _PAUSE
+    if pace <= (pause if seen.phase is None else base * _DECLARED_PAUSE):
+        return Interval(seen.steps, seen.seconds)
+    proper = min(seen.seconds, base * seen.steps)
+    if seen.settled and seen.phase not in _ONCE:
+        pauses.add(seen.before, seen.seconds - proper, seen.phase)
+    return Interval(seen.steps, proper)
+
+
+def _training(pace: Pace, left: float) -> float:
+    """Seconds of training proper for ``left`` steps: at the present pace, unless it has been going up and down."""
+    turns = sum(a * b < 0 for a, b in zip(pace.regimes, pace.regimes[1:], strict=False))
+    if turns < 2:
+        return pace.seconds_per_step * left
+    length = max(pace.steps, 1e-9)
+    share = length / left * -math.expm1(-left / length)
+    return left * (share * pace.seconds_per_step + (1 - share) * pace.whole)
+
+
+def _basis(pace: Pace, ahead: Ahead) -> str:
+    words = f"{pace.seconds_per_step:.3g} s per step over the last {pace.steps:.0f} steps"
+    if ahead.seconds:
+        words += f", and {ahead.seconds:.3g} s of pauses"
+    return words
