@@ -1,0 +1,219 @@
+"""Whether improvement worth having is still to come: a test of equivalence, not of patience.
+
+A rule of patience asks "was there evidence of improvement in the last k reports?", and noise alone answers no. Here the
+question is turned: is the *upper* confidence bound of what is still to come below a margin worth having? The slope of a
+trailing window, times what is left of the run, bounds it from above, as long as the curve goes on slowing down.
+
+Four windows (fractions of the run so far) are looked at whenever the number of points has grown by 8 %; two looks in a row
+must agree. A shorter window that measures improvement overrules a longer one that does not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from headway.insight.axis import Axis
+from headway.insight.series import MetricSeries
+from headway.insight.trend import Interval, Trend, trend
+
+WORTH_HAVING: Final = 0.02
+"""Improvement still to come, relative to the level, below which it is not worth the wait."""
+NEGLIGIBLE: Final = 0.005
+"""Improvement still to come that is negligible even when it is measurable."""
+_WINDOWS: Final = (0.75, 0.5, 0.33, 0.2)
+_GROWTH: Final = 1.08
+_FIRST_LOOK: Final = 24
+_FIRST_LOOK_EVAL: Final = 12
+_BATCHES: Final = 10
+_BATCHES_EVAL: Final = 7
+_EARLIEST: Final = 0.03
+_LATEST: Final = 0.95
+_EPOCHS: Final = 1.2
+
+
+class Course(StrEnum):
+    """How a metric goes."""
+
+    PLATEAU = "plateau"
+    PROGRESSING = "progressing"
+    WORSENING = "worsening"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What a window says of the improvement still to come, relative to the scale (0.02 is two per cent)."""
+
+    trend: Trend
+    scale: float
+    ahead: float
+    """What is left of the run, in units of x."""
+
+    @property
+    def most(self) -> float:
+        """Upper bound: what verdicts rest on."""
+        return -self.trend.decide.low * self.ahead / self.scale
+
+    @property
+    def least(self) -> float:
+        """Lower bound; positive when improvement is measurable."""
+        return -self.trend.decide.high * self.ahead / self.scale
+
+    @property
+    def likely(self) -> float:
+        """Point estimate."""
+        return -self.trend.slope * self.ahead / self.scale
+
+    @property
+    def quoted(self) -> Interval:
+        """95 % interval of the improvement still to come."""
+        return self.trend.quote.scaled(-self.ahead / self.scale)
+
+    @property
+    def gained(self) -> float:
+        """Improvement over the window itself."""
+        return -self.trend.slope * self.trend.width / self.scale
+
+    @property
+    def improving(self) -> bool:
+        """Improvement is measurable, and more than negligible."""
+        return self.trend.decide.high < 0 and self.likely > NEGLIGIBLE
+
+    @property
+    def flat(self) -> bool:
+        """No change can be measured."""
+        return self.trend.decide.low <= 0 <= self.trend.decide.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What one look found."""
+
+    course: Course
+    count: int
+    forecast: Forecast
+    """The window that the course rests on."""
+    forecasts: tuple[Forecast, ...]
+    """All windows, longest first."""
+
+    @property
+    def longest_flat(self) -> Forecast | None:
+        """The longest window in which no change can be measured."""
+        return next((forecast for forecast in self.forecasts if forecast.flat), None)
+
+
+def forecasts(series: MetricSeries, axis: Axis, total: float | None) -> tuple[Forecast, ...]:
+    """Forecast of each trailing window that has enough batches, longest first."""
+    found = []
+    first = axis.first_step if axis.first_step is not None else 0.0
+    ahead = axis.ahead(total)
+    needed = _BATCHES_EVAL if series.is_evaluation else _BATCHES
+    for fraction in _WINDOWS:
+        start = axis.last_step - fraction * (axis.last_step - first)
+        batches = series.history.batches(start)
+        if len(batches) < needed:
+            continue
+        steps = [batch.step for batch in batches]
+        seen = trend(steps, [axis.x(step) for step in steps], [batch.level for batch in batches])
+        scale = series.scale(seen.level) if seen else 0.0
+        if seen and scale > 0:
+            found.append(Forecast(trend=seen, scale=scale, ahead=ahead))
+    return tuple(found)
+
+
+def judge(found: tuple[Forecast, ...], count: int, shortest: float = 0.0) -> Look | None:
+    """The course that the forecasts of several windows amount to; None without any.
+
+    Only windows of at least ``shortest`` steps can show a plateau.
+    """
+    if not found:
+        return None
+    whole = [forecast for forecast in found if forecast.trend.last_step - forecast.trend.first_step >= 0.9 * shortest]
+    chosen = min(whole or found, key=lambda forecast: forecast.most)
+    recent = found[found.index(chosen) :]
+    worse = next((f for f in found if f.trend.decide.low > 0 and -f.gained > NEGLIGIBLE), None)
+    improving = next((f for f in reversed(found) if f.improving), None)
+    if (
+        whole
+        and chosen.most < WORTH_HAVING
+        and chosen.gained < 2 * WORTH_HAVING
+        and (chosen.least <= 0 or chosen.most < NEGLIGIBLE)
+        and not any(forecast.improving for forecast in recent)
+    ):
+        course, basis = Course.PLATEAU, chosen
+    elif improving is not None:
+        course, basis = Course.PROGRESSING, improving
+    elif worse is not None:
+        course, basis = Course.WORSENING, worse
+    else:
+        course, basis = Course.UNDECIDED, chosen
+    return Look(course=course, count=count, forecast=basis, forecasts=found)
+
+
+class PlateauJudge:
+    """Looks at one metric now and then, and keeps what two looks in a row agree on."""
+
+    __slots__ = ("_best", "_due", "_previous", "look", "since", "standing")
+
+    def __init__(self) -> None:
+        self._due = 0.0
+        self._previous: Course | None = None
+        self._best = math.inf
+        """Best level there had been when the plateau was found: what an improvement must pass."""
+        self.look: Look | None = None
+        self.standing: Course | None = None
+        self.since: float | None = None
+
+    def consider(self, series: MetricSeries, axis: Axis, total: float | None, epoch: float | None) -> bool:
+        """Look if it is time to; ``epoch`` is how many steps one epoch has, where a run has several. True: looked."""
+        first_look = _FIRST_LOOK_EVAL if series.is_evaluation else _FIRST_LOOK
+        if series.count < max(first_look, self._due) or axis.first_step is None:
+            return False
+        passed = axis.last_step - axis.first_step
+        if total is not None and passed < _EARLIEST * (total - axis.first_step):
+            return False
+        self._due = series.count * _GROWTH
+        look = judge(forecasts(series, axis, total), series.count, _EPOCHS * epoch if epoch else 0.0)
+        if look is None:
+            return False
+        course = look.course
+        late = total is not None and axis.last_step >= axis.first_step + _LATEST * (total - axis.first_step)
+        spent = axis.rate is not None and axis.rate < 0.01 * axis.peak
+        if self.standing is not Course.PLATEAU and (late or spent or axis.warming(total)):
+            course = Course.UNDECIDED if course is Course.PLATEAU else course
+        self._settle(course, series, look)
+        self.look, self._previous = look, course
+        return True
+
+    def _settle(self, course: Course, series: MetricSeries, look: Look) -> None:
+        if self.standing is Course.PLATEAU:
+            now = look.forecasts[-1]
+            if course is Course.PROGRESSING and now.trend.level < self._best - NEGLIGIBLE * now.scale:
+                self.standing = course
+        elif course is self._previous:
+            self.standing = course
+            if course is Course.PLATEAU:
+                self.since = onset(series, look)
+                self._best = min(batch.level for batch in series.history.batches(-math.inf))
+        elif self.standing is None:
+            self.standing = course if course is Course.PROGRESSING else Course.UNDECIDED
+
+    def forget(self) -> None:
+        """The run went back or began again: what was agreed on no longer stands."""
+        self._due, self._previous, self.look, self.standing = 0.0, None, None, None
+
+
+def onset(series: MetricSeries, look: Look) -> float:
+    """Step since which the level has stayed within the margin of where it is now."""
+    basis = look.forecast
+    batches = series.history.batches(-math.inf, most=96)
+    margin = WORTH_HAVING * basis.scale
+    since = basis.trend.first_step
+    for batch in reversed(batches):
+        if batch.level - basis.trend.level > margin and batch.step < basis.trend.last_step:
+            break
+        since = batch.step
+    return since

@@ -1,0 +1,115 @@
+"""Judge a log that is already there as an online watcher would have, point by point.
+
+Every entry of the timeline rests on the points up to then alone: nothing is taken back with hindsight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from headway.insight.assess import RunInsight
+from headway.insight.findings import Assessment, Evidence, Finding
+from headway.protocol.report import Point
+from headway.protocol.verdict import ConditionType, Severity, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayedCondition:
+    """A condition with its history: when it set in, when it was seen, and when (if ever) it was withdrawn."""
+
+    type: ConditionType
+    metric: str | None
+    since_step: int | None
+    detected_step: int
+    until_step: int | None
+    text: str
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a watcher would have shown from ``step`` on."""
+
+    step: int
+    kind: Verdict
+    since_step: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """The judgement of a whole log."""
+
+    total_steps: int | None
+    final: Assessment
+    conditions: tuple[ReplayedCondition, ...]
+    """In the order in which they were detected."""
+    timeline: tuple[Shown, ...]
+    points: int
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing graver than a notice stands at the end."""
+        return all(finding.severity is Severity.NOTICE for finding in self.final.findings)
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Keeps the history of conditions and verdicts while points come in."""
+
+    insight: RunInsight
+    total_steps: int | None = None
+    standing: dict[tuple[ConditionType, str | None], ReplayedCondition] = field(default_factory=dict)
+    ended: list[ReplayedCondition] = field(default_factory=list)
+    timeline: list[Shown] = field(default_factory=list)
+    last: Assessment | None = None
+
+    def see(self, point: Point) -> Assessment:
+        """Take in one point, and note what has changed."""
+        self.insight.observe(point, total_steps=self.total_steps)
+        self.last = assessment = self.insight.assess(point.t)
+        found = {(finding.type, finding.metric): finding for finding in assessment.findings}
+        for key in [key for key in self.standing if key not in found]:
+            self.ended.append(replace(self.standing.pop(key), until_step=point.step))
+        for key, finding in found.items():
+            known = self.standing.get(key)
+            self.standing[key] = _condition(finding, known.detected_step if known else point.step)
+        if not self.timeline or self.timeline[-1].kind is not assessment.verdict:
+            self.timeline.append(Shown(step=point.step, kind=assessment.verdict, since_step=assessment.since_step))
+        return assessment
+
+
+def _condition(finding: Finding, detected: int) -> ReplayedCondition:
+    return ReplayedCondition(
+        type=finding.type,
+        metric=finding.metric,
+        since_step=finding.since_step,
+        detected_step=detected,
+        until_step=None,
+        text=finding.text,
+        evidence=finding.evidence,
+    )
+
+
+def replay(
+    points: Iterable[Point],
+    *,
+    total_steps: int | None = None,
+    metric: str | None = None,
+    directions: Mapping[str, str] | None = None,
+) -> Replay:
+    """Judge a log: points in the order in which they were written, ``t`` NaN where no times are known."""
+    watcher = Watcher(RunInsight(directions=directions, metric=metric), total_steps)
+    count = 0
+    for point in points:
+        watcher.see(point)
+        count += 1
+    conditions = sorted([*watcher.ended, *watcher.standing.values()], key=lambda condition: condition.detected_step)
+    return Replay(
+        total_steps=total_steps,
+        final=watcher.last or RunInsight().assess(math.nan),
+        conditions=tuple(conditions),
+        timeline=tuple(watcher.timeline),
+        points=count,
+    )
