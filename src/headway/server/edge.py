@@ -1,0 +1,75 @@
+"""The outermost layer of the HTTP face: every request passes here before it is routed, every answer on its way out.
+
+Three things that hold for all routes alike: only requests that name a host of ours are heard; paths are routed as they were
+sent, so that a percent-encoded slash stays part of a name; and answers carry the headers that keep browsers from doing more
+with them than intended.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+from headway.protocol.problem import Reason, status_object
+from headway.server.answers import NO_STORE, SECURITY_HEADERS
+from headway.server.auth import host_allowed
+from headway.server.context import Context
+
+STATUS_PREFIX = b"/apis/"
+_PROBES = (b"/healthz", b"/readyz")
+_MAX_HOSTS = 256
+
+
+class Edge:
+    """An ASGI application around the routes."""
+
+    def __init__(self, app: ASGIApp, context: Context) -> None:
+        self._app = app
+        self._context = context
+        self._hosts: dict[bytes, bool] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Routes one request."""
+        if str(scope["type"]) != "http":
+            await self._app(scope, receive, send)
+            return
+        raw = scope["raw_path"]
+        host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+        if not self._knows(host) and raw not in _PROBES:
+            self._context.counters.refused += 1
+            await _refuse(send)
+            return
+        scope["path"] = raw.decode("latin-1")
+        if raw.startswith(STATUS_PREFIX):
+            await self._app(scope, receive, send)
+            return
+
+        extra = SECURITY_HEADERS
+        private = not raw.startswith(b"/assets/")
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [*message["headers"], *extra]
+                if private and not any(name == b"cache-control" for name, _ in headers):
+                    headers.append(NO_STORE)
+                message["headers"] = headers
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+    def _knows(self, host: bytes) -> bool:
+        known = self._hosts.get(host)
+        if known is None:
+            known = host_allowed(host, self._context.settings.allowed_hosts)
+            if len(self._hosts) < _MAX_HOSTS:
+                self._hosts[host] = known
+        return known
+
+
+async def _refuse(send: Send) -> None:
+    body = msgspec.json.encode(
+        status_object(Reason.FORBIDDEN, "the Host header names a host that this server does not answer for")
+    )
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), NO_STORE]
+    await send({"type": "http.response.start", "status": 403, "headers": [*headers, *SECURITY_HEADERS]})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

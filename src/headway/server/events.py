@@ -1,0 +1,36 @@
+"""Writes the messages of the event stream. All viewers of one filter hear one object, and it is turned into bytes once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from headway.protocol.codec import dumps, encode
+from headway.protocol.job import Changes
+
+_KEPT: Final = 32
+
+
+class EventWriter:
+    """Turns changes into bytes, each object once."""
+
+    def __init__(self) -> None:
+        self._written: OrderedDict[int, tuple[Changes, bytes]] = OrderedDict()
+
+    def write(self, changes: Changes) -> bytes:
+        """One event. The objects written last are held, so that an id stands for the same object as long as it is known."""
+        known = self._written.get(id(changes))
+        if known is not None:
+            return known[1]
+        content = event(changes)
+        self._written[id(changes)] = (changes, content)
+        if len(self._written) > _KEPT:
+            self._written.popitem(last=False)
+        return content
+
+
+def event(changes: Changes) -> bytes:
+    """The bytes of one event. JSON holds no raw line break, so the data is one line."""
+    kind = "snapshot" if changes.snapshot else "changes"
+    head = f"id: {changes.id}\nevent: {kind}\ndata: ".encode()
+    return b"".join((head, dumps(encode(changes)), b"\n\n"))

@@ -1,0 +1,41 @@
+"""The event stream of jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar import Request, Router, get
+from litestar.response import Stream
+
+from headway.protocol.job import Changes
+from headway.server.context import Shared
+from headway.server.endpoint import described
+from headway.server.params import Param, read_params
+from headway.server.sse import CONTENT_TYPE, stream
+
+_FILTERS = (
+    Param(name="namespace", says="Only jobs of this namespace."),
+    Param(name="name", says="Only the job of this name; with `namespace`."),
+)
+
+
+@get(
+    "/events",
+    opt=described(
+        "Server-sent events: a `snapshot`, then `changes`. `Last-Event-ID` goes on from where a stream broke off.",
+        params=_FILTERS,
+        answer=Changes,
+        kind=CONTENT_TYPE,
+    ),
+)
+async def get_events(request: Request[Any, Any, Any], context: Shared) -> Stream:
+    """Streams what changes."""
+    given = read_params(_FILTERS, request.scope["query_string"])
+    subscription = context.hub.subscribe(
+        namespace=given["namespace"], name=given["name"], last_event_id=request.headers.get("last-event-id")
+    )
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return Stream(stream(context, subscription), media_type=CONTENT_TYPE, headers=headers)
+
+
+router = Router("/api/v1", route_handlers=[get_events])

@@ -1,0 +1,231 @@
+"""The status endpoint: takes the reports of training processes. The one hot path of the server.
+
+A bare ASGI handler: it reads the body itself, so that the limit holds for chunked bodies too, and spends nothing on what one
+endpoint does not need. It answers 200 only once the report is persisted, and every error as a Kubernetes ``Status``; bad input
+is never an internal error. The content type is not looked at: Kubeflow's clients, and ``curl -d``, differ in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+from litestar.types import HTTPScope, Receive, Send
+
+from headway.errors import ForbiddenError, HeadwayError, InvalidError, NotFoundError, RateLimitedError, TooLargeError
+from headway.protocol import codec
+from headway.protocol.job import JobKey
+from headway.protocol.limits import (
+    HEADER_AGE,
+    HEADER_ATTEMPT,
+    HEADER_RUN,
+    HEADER_SEQ,
+    MAX_BODY_BYTES,
+    STATUS_PATH,
+)
+from headway.protocol.problem import Reason, status_object
+from headway.protocol.report import Envelope
+from headway.protocol.wire import decode_report, encode_answer
+from headway.server.answers import JSON, problem, retry_after
+from headway.server.context import Context
+from headway.server.params import read_key
+
+_log = logging.getLogger("headway.server")
+
+_DRAIN_BYTES: Final = 1024 * 1024
+"""How much of a body that is too large is read and dropped, so that the client hears the answer instead of a reset."""
+
+_HEAD, _MIDDLE, _TAIL = (part.encode() for part in STATUS_PATH.replace("{name}", "{namespace}").split("{namespace}"))
+_NO_ENVELOPE: Final = Envelope()
+_AUTHORIZATION: Final = b"authorization"
+_ENVELOPE: Final = {name.encode(): name for name in (HEADER_AGE, HEADER_ATTEMPT, HEADER_RUN, HEADER_SEQ)}
+_HEADERS: Final = (
+    (b"content-type", JSON.encode()),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+_decode: Final = msgspec.json.Decoder().decode
+_encode: Final = msgspec.json.Encoder().encode
+_ONLY_POST: Final = _encode(status_object(Reason.METHOD_NOT_ALLOWED, "reports are sent here with POST"))
+
+
+class StatusEndpoint:
+    """``POST …/trainjobs/{name}/status`` as an ASGI application."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        code, wait = 200, None
+        close = False
+        if scope["method"] != "POST":
+            await _send(send, 405, _ONLY_POST, [(b"allow", b"POST")])
+            return
+        try:
+            body = await self._answer(scope, receive)
+        except HeadwayError as error:
+            close = isinstance(error, TooLargeError)
+            code, body, wait = problem(error)
+            if code == Reason.FORBIDDEN.code:
+                self._context.counters.refused += 1
+        except Exception:  # noqa: BLE001 - the boundary: the client hears an answer, the log hears why
+            _log.exception("internal error at the status endpoint")
+            code, body = 500, _encode(status_object(Reason.INTERNAL, "an internal error; the server's log says more"))
+        if body is None:
+            return
+        self._context.counters.reports[code] += 1
+        extra: list[tuple[bytes, bytes]] = []
+        if wait is not None:
+            extra.append((b"retry-after", retry_after(wait).encode()))
+        if close:
+            extra.append((b"connection", b"close"))
+        await _send(send, code, body, extra)
+
+    async def _answer(self, scope: HTTPScope, receive: Receive) -> bytes | None:
+        """The body of the answer; None when the client has gone."""
+        context = self._context
+        key = key_of_path(scope["raw_path"])
+        token = None
+        declared = None
+        handed_on: dict[str, bytes] = {}
+        for name, value in scope["headers"]:
+            if name == _AUTHORIZATION:
+                token = value
+            elif name == b"content-length":
+                declared = value
+            elif name in _ENVELOPE:
+                handed_on[_ENVELOPE[name]] = value
+        create = self._authorise(token, key)
+        if (seconds := context.limiter.wait(key)) > 0.0:
+            raise RateLimitedError(
+                f"more than {context.settings.reports_per_second:g} reports a second", retry_after=seconds
+            )
+        content = await self._read(receive, declared)
+        if content is None:
+            return None
+        report = decode_report(decode_json(content))
+        if report.headway is not None and report.headway.world_size > 1:
+            context.limiter.note_ranks(key, report.headway.world_size)
+        envelope = read_envelope(handed_on) if handed_on else _NO_ENVELOPE
+        return _encode(encode_answer(await context.hub.ingest(key, report, envelope, create=create)))
+
+    def _authorise(self, header: bytes | None, key: JobKey) -> bool:
+        """Whether the job may be created: the user's token may, a job's own token opens one that is there."""
+        if header is None:
+            raise ForbiddenError("no token; give the job's own as `Authorization: Bearer …`")
+        if header[:7].lower() != b"bearer ":
+            raise ForbiddenError("expected `Authorization: Bearer …`")
+        token = header[7:].strip().decode("latin-1")
+        keyring = self._context.keyring
+        if keyring.opens_job(token, key):
+            return False
+        if keyring.is_user(token):
+            return True
+        raise ForbiddenError(f"the token does not open job {key}")
+
+    async def _read(self, receive: Receive, declared: bytes | None) -> bytes | None:
+        message: Any = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body: bytes = message.get("body", b"")
+        if not message.get("more_body", False) and len(body) <= MAX_BODY_BYTES:
+            return body
+        if declared is not None and declared.isdigit() and int(declared[:12]) > _DRAIN_BYTES:
+            raise _too_large()
+        try:
+            async with asyncio.timeout(self._context.settings.body_seconds):
+                return await _read_rest(receive, bytearray(body), more=message.get("more_body", False))
+        except TimeoutError:
+            raise TooLargeError(
+                f"the body took longer than {self._context.settings.body_seconds:g} s to arrive"
+            ) from None
+
+
+async def _send(send: Send, code: int, body: bytes, extra: list[tuple[bytes, bytes]]) -> None:
+    headers = [(b"content-length", str(len(body)).encode()), *_HEADERS, *extra]
+    await send({"type": "http.response.start", "status": code, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+async def _read_rest(receive: Receive, body: bytearray, *, more: bool) -> bytes | None:
+    size = len(body)
+    while more and size <= _DRAIN_BYTES:
+        message: Any = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size <= MAX_BODY_BYTES:
+            body += part
+        more = message.get("more_body", False)
+    if size > MAX_BODY_BYTES:
+        raise _too_large()
+    return bytes(body)
+
+
+def _too_large() -> TooLargeError:
+    return TooLargeError(f"the body is larger than {MAX_BODY_BYTES} bytes; send less at once")
+
+
+@lru_cache(4096)
+def key_of_path(raw: bytes) -> JobKey:
+    """The job that a status path names.
+
+    Raises:
+        NotFoundError: it is not a status path.
+        InvalidError: a name in it is not percent-encoded UTF-8.
+    """
+    namespace, middle, rest = raw.removeprefix(_HEAD).partition(_MIDDLE)
+    if not raw.startswith(_HEAD) or not middle or not rest.endswith(_TAIL) or b"/" in namespace:
+        raise NotFoundError("there is nothing at this path; see /api/openapi.json")
+    name = rest[: -len(_TAIL)]
+    if b"/" in name:
+        raise NotFoundError("a slash in a job's name is written %2F in a path")
+    return read_key(namespace.decode("latin-1"), name.decode("latin-1"))
+
+
+def decode_json(content: bytes) -> object:
+    """The JSON value of a request's body.
+
+    Text that UTF-8 has no bytes for (half of a surrogate pair, as Python's ``json`` writes undecodable file names) is mended.
+
+    Raises:
+        InvalidError: it is not strict JSON; says where.
+    """
+    try:
+        return _decode(content)
+    except (ValueError, RecursionError):
+        value = codec.loads(content)
+    try:
+        return codec.loads(codec.dumps(value))
+    except (ValueError, RecursionError) as error:
+        raise InvalidError(f"not valid JSON: {error}", field="body") from None
+
+
+def read_envelope(headers: dict[str, bytes]) -> Envelope:
+    """What the ``Headway-*`` headers of a report that was kept say.
+
+    Raises:
+        InvalidError: one cannot be read; names it.
+    """
+    text = {name: value.decode("latin-1").strip() for name, value in headers.items()}
+    age = 0.0
+    if HEADER_AGE in text:
+        try:
+            age = float(text[HEADER_AGE])
+        except ValueError:
+            age = math.nan
+        if not (math.isfinite(age) and age >= 0):
+            raise InvalidError(f"expected seconds, got {text[HEADER_AGE][:40]!r}", field=f"headers.{HEADER_AGE}")
+    seq = None
+    if HEADER_SEQ in text:
+        if not (text[HEADER_SEQ].isdecimal() and len(text[HEADER_SEQ]) < 19):
+            raise InvalidError(f"expected a whole number, got {text[HEADER_SEQ][:40]!r}", field=f"headers.{HEADER_SEQ}")
+        seq = int(text[HEADER_SEQ])
+    return Envelope(age=age, attempt=text.get(HEADER_ATTEMPT) or None, run=text.get(HEADER_RUN) or None, seq=seq)
