@@ -28,6 +28,7 @@ _ENOUGH_EVALUATIONS: Final = 12
 _FINISHING_SHARE: Final = 0.05
 _FINISHING_SECONDS: Final = 600.0
 _SEVERAL_EPOCHS: Final = 1.5
+_EARLY_SHARE: Final = 0.1
 _MOST_METRICS: Final = 256
 _FALLING_TRAIN: Final = 0.02
 
@@ -45,6 +46,9 @@ class RunInsight:
         self._watches: dict[str, MetricWatch] = {}
         self._start = 0.0
         self._total: int | None = None
+        self._points = 0
+        self._parts: dict[Role, MetricSeries] = {}
+        self._primary: MetricWatch | None = None
         self._epochs: tuple[float, float, float, float] | None = None
         """Step and epoch where epochs were first and last known."""
 
@@ -91,6 +95,7 @@ class RunInsight:
     def _take(self, step: float, point: Point) -> None:
         fresh: list[tuple[MetricWatch, float]] = []
         hidden = self._hides_nan(point)
+        before = len(self._watches)
         for name, cell in point.metrics.items():
             watch = self._watches.get(name)
             if watch is None:
@@ -101,14 +106,23 @@ class RunInsight:
             unmasked = hidden and mean == 0.0 and watch.series.role is Role.TRAIN_LOSS
             if watch.value(step, mean, hidden=unmasked):
                 fresh.append((watch, mean))
+        self._points += 1
+        if len(self._watches) != before or self._points & (self._points - 1) == 0 or self._evaluated():
+            self._cast()
         moved = any(not watch.repeats for watch, _ in fresh if watch.series.role in QUALITY)
-        train = self._series(Role.TRAIN_LOSS)
+        train = self._parts.get(Role.TRAIN_LOSS)
+        early = self._total is not None and step < _EARLY_SHARE * self._total
         for watch, mean in fresh:
             if watch.is_stale(moved=moved):
                 continue
-            watch.accept(step, mean, train)
-            if watch.plateau is not None:
+            watch.accept(step, mean, train, early=early)
+            if watch is self._primary and watch.plateau is not None:
                 watch.plateau.consider(watch.series, self._axis, self._total, self._epoch_steps())
+
+    def _evaluated(self) -> bool:
+        """Whether evaluations are about to be enough to judge by."""
+        evaluation = self._parts.get(Role.EVAL_LOSS)
+        return evaluation is not None and 0 <= evaluation.count - _ENOUGH_EVALUATIONS <= 1
 
     def _hides_nan(self, point: Point) -> bool:
         return any(
@@ -126,25 +140,32 @@ class RunInsight:
         planned = (self._total or step1) / length
         return length if planned > _SEVERAL_EPOCHS else None
 
-    def _series(self, role: Role) -> MetricSeries | None:
-        found = [watch.series for watch in self._watches.values() if watch.series.role is role]
-        return max(found, key=lambda series: series.count, default=None)
+    def _cast(self) -> None:
+        """Give the parts: the series for each role (the one with most values), and the one that the run is judged by."""
+        self._parts = {}
+        for watch in self._watches.values():
+            known = self._parts.get(watch.series.role)
+            if known is None or watch.series.count > known.count:
+                self._parts[watch.series.role] = watch.series
+        self._primary = self._watches.get(self._chosen) if self._chosen is not None else self._by_role()
+
+    def _by_role(self) -> MetricWatch | None:
+        reward, evaluation = self._parts.get(Role.REWARD), self._parts.get(Role.EVAL_LOSS)
+        train, accuracy = self._parts.get(Role.TRAIN_LOSS), self._parts.get(Role.ACCURACY)
+        if reward is not None and reward.count:
+            return self._watches[reward.name]
+        if evaluation is not None and (evaluation.count >= _ENOUGH_EVALUATIONS or train is None):
+            return self._watches[evaluation.name]
+        if train is not None or accuracy is not None:
+            return self._watches[(train or accuracy or evaluation).name]  # type: ignore[union-attr]
+        return next((watch for watch in self._watches.values() if watch.series.sign is not None), None)
 
     # --- saying ----------------------------------------------------------------------------------------------------
 
+    @property
     def primary(self) -> str | None:
-        """The metric that the run is judged by: the one asked for; else reward, evaluation once there are enough, loss."""
-        if self._chosen is not None:
-            return self._chosen
-        reward, evaluation = self._series(Role.REWARD), self._series(Role.EVAL_LOSS)
-        train, accuracy = self._series(Role.TRAIN_LOSS), self._series(Role.ACCURACY)
-        if reward is not None and reward.count:
-            return reward.name
-        if evaluation is not None and (evaluation.count >= _ENOUGH_EVALUATIONS or train is None):
-            return evaluation.name
-        declared = (w.series for w in self._watches.values() if w.series.sign is not None)
-        chosen = train or accuracy or next(declared, None)
-        return chosen.name if chosen is not None else None
+        """The metric that the run is judged by: the one asked for; else reward, evaluation once there are 12, loss."""
+        return self._primary.series.name if self._primary is not None else None
 
     def assess(
         self, now: float, *, eta_seconds: float | None = None, others: Iterable[Finding] = ()
@@ -153,9 +174,7 @@ class RunInsight:
         findings = gravest_first([*others, *self._findings(now)])
         notes = tuple(self._notes())
         gravest = findings[0] if findings else None
-        name = self.primary()
-        watch = self._watches.get(name) if name is not None else None
-        verdict, text = describe(watch, self._axis, self._total)
+        verdict, text = describe(self._primary, self._axis, self._total)
         if gravest is not None and (gravest.severity is not Severity.NOTICE or verdict is not Verdict.STARTING):
             return Assessment(
                 verdict=Verdict(gravest.type.value),
@@ -193,9 +212,9 @@ class RunInsight:
         yield from self._plateau(now)
 
     def _departures(self) -> Iterable[Finding]:
-        if self._series(Role.REWARD) is not None:
+        if self._parts.get(Role.REWARD) is not None:
             return
-        train = self._series(Role.TRAIN_LOSS)
+        train = self._parts.get(Role.TRAIN_LOSS)
         for watch in self._watches.values():
             judge, series = watch.divergence, watch.series
             if judge is None or judge.standing is None:
@@ -205,14 +224,13 @@ class RunInsight:
             yield texts.diverging(series, self._axis, judge.standing, uniform_guess(series.now(3)))
 
     def _overfits(self) -> Iterable[Finding]:
-        train = self._series(Role.TRAIN_LOSS)
+        train = self._parts.get(Role.TRAIN_LOSS)
         for watch in self._watches.values():
             if watch.overfit is not None and watch.overfit.standing is not None and train is not None:
                 yield texts.overfitting(watch.series, train, self._axis, watch.overfit.standing)
 
     def _plateau(self, now: float) -> Iterable[Finding]:
-        name = self.primary()
-        watch = self._watches.get(name) if name is not None else None
+        watch = self._primary
         judge = watch.plateau if watch is not None else None
         if watch is None or judge is None or judge.standing is not Course.PLATEAU or judge.look is None:
             return
@@ -232,7 +250,7 @@ class RunInsight:
         )
 
     def _falling_train(self, start: float) -> str | None:
-        train = self._series(Role.TRAIN_LOSS)
+        train = self._parts.get(Role.TRAIN_LOSS)
         if train is None:
             return None
         change = falling(train, start)

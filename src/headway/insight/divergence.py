@@ -15,6 +15,7 @@ from typing import Final
 from headway.insight.series import MetricSeries, noise
 
 _FEW: Final = 64
+_VERY_FEW: Final = 24
 _LEAST_RATIO: Final = math.log(1.5)
 _DEVIATIONS: Final = 4.5
 _DEVIATIONS_FEW: Final = 3.0
@@ -62,10 +63,10 @@ class DivergenceJudge:
         self._above = 0
         self.standing = None
 
-    def consider(self, series: MetricSeries, step: float, value: float) -> None:
-        """Take in the newest value, which ``series`` already holds."""
+    def consider(self, series: MetricSeries, step: float, value: float, *, early: bool = False) -> None:
+        """Take in the newest value, which ``series`` already holds; ``early``: the run has hardly begun."""
         few = series.count < _FEW
-        level = series.now(3 if few else 8)
+        level = series.now(3 if series.count < _VERY_FEW else 5 if few else 8)
         if series.count == 1 or (series.count >= 3 and level < self.best):
             self.best, self.best_step = level, step
         if series.low <= 0:
@@ -75,20 +76,21 @@ class DivergenceJudge:
             self._grace -= 1
             return
         if value > self.best:
-            self._watch(series, step, value, level, few=few)
+            self._watch(series, step, value, level, few=few, early=early)
         elif self._above or self.standing:
             self._calm(series)
 
-    def _limit(self, series: MetricSeries, *, few: bool) -> float:
+    def _limit(self, series: MetricSeries, *, early: bool) -> float:
         values = series.history.recent(96)
         logs = type(values)("d", map(math.log, values))
-        return max(_LEAST_RATIO, (_DEVIATIONS_FEW if few else _DEVIATIONS) * noise(logs))
+        deviations = _DEVIATIONS_FEW if series.count < _VERY_FEW and not early else _DEVIATIONS
+        return max(_LEAST_RATIO, deviations * noise(logs))
 
-    def _watch(self, series: MetricSeries, step: float, value: float, level: float, *, few: bool) -> None:
+    def _watch(self, series: MetricSeries, step: float, value: float, level: float, *, few: bool, early: bool) -> None:
         away = math.log(value / self.best)
         if away <= _LEAST_RATIO and not (self._above or self.standing):
             return
-        limit = self._limit(series, few=few)
+        limit = self._limit(series, early=early)
         if away > limit and not self._above:
             self._onset = step
         if math.log(level / self.best) <= limit or level - self.best <= _PART_OF_RANGE * (series.high - series.low):

@@ -31,6 +31,8 @@ _BATCHES: Final = 10
 _BATCHES_EVAL: Final = 7
 _EARLIEST: Final = 0.03
 _LATEST: Final = 0.95
+_VAGUE: Final = 0.4
+"""An interval of what is to come that is wider than this says nothing, even where all of it is worse."""
 _EPOCHS: Final = 1.2
 
 
@@ -141,6 +143,7 @@ def judge(found: tuple[Forecast, ...], count: int, shortest: float = 0.0) -> Loo
         and chosen.most < WORTH_HAVING
         and chosen.gained < 2 * WORTH_HAVING
         and (chosen.least <= 0 or chosen.most < NEGLIGIBLE)
+        and (chosen.trend.decide.low <= 0 or chosen.most - chosen.least < _VAGUE)
         and not any(forecast.improving for forecast in recent)
     ):
         course, basis = Course.PLATEAU, chosen

@@ -84,12 +84,12 @@ class MetricWatch:
             self.stale = 0
         return False
 
-    def accept(self, step: float, value: float, train: MetricSeries | None) -> None:
+    def accept(self, step: float, value: float, train: MetricSeries | None, *, early: bool) -> None:
         """Take a finite, fresh value into the series, and let the judges of levels see it."""
         series = self.series
         series.add(step, value)
         if self.divergence is not None:
-            self.divergence.consider(series, step, value)
+            self.divergence.consider(series, step, value, early=early)
         if self.overfit is not None and math.isfinite(value):
             self.overfit.consider(series, train, step, value)
 
