@@ -11,10 +11,11 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import mul
+from typing import Final
 
 from headway.errors import InvalidError
 from headway.protocol.history import SeriesPoint
-from headway.protocol.report import Point
+from headway.protocol.report import Cell, Point
 
 
 def _integers() -> array[int]:
@@ -46,6 +47,20 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    @classmethod
+    def raw(
+        cls, steps: array[int], times: array[int], means: array[float], counts: array[int], bads: array[int]
+    ) -> Columns:
+        """Raw points, whose lows and highs *are* the means: for reading only, since the three share one array."""
+        return cls(steps, times, means, means, means, counts, bads)
+
+    def is_raw(self) -> bool:
+        """Whether every low and high is the point's own mean, to the bit."""
+        if self.lows is self.means and self.highs is self.means:
+            return True
+        means = self.means.tobytes()
+        return self.lows.tobytes() == means and self.highs.tobytes() == means
 
     def append(  # noqa: PLR0917 - one value a column, and called once a point
         self, step: int, time: int, mean: float, low: float, high: float, count: int, bad: int
@@ -122,28 +137,38 @@ class Columns:
         )
 
 
-def milliseconds(seconds: float) -> int:
-    """Whole milliseconds, rounded."""
-    return round(seconds * 1000)
+LARGEST: Final = 2**62
+"""Steps and milliseconds lie below this, so that their differences fit into 64 bits."""
 
 
 def gather(points: Iterable[Point]) -> dict[str, Columns]:
-    """Raw points, sorted into columns by metric.
+    """Raw points, sorted into columns by metric; for reading only.
 
     Raises:
-        InvalidError: a number is too large to be kept (a step over 2**63, say), or a time is not finite.
+        InvalidError: a number is too large to be kept, or a time is not finite.
     """
-    result: dict[str, Columns] = {}
+    cells: dict[str, list[tuple[int, int, Cell]]] = {}
     try:
         for step, seconds, metrics in points:
-            time = milliseconds(seconds)
-            for name, (mean, n, _, bad) in metrics.items():
-                columns = result.get(name)
-                if columns is None:
-                    columns = result[name] = Columns()
-                if bad >= n or not math.isfinite(mean):
-                    mean, bad = math.nan, n  # noqa: PLW2901 - whatever it was, no finite sample stands behind it
-                columns.append(step, time, mean, mean, mean, n, bad)
+            time = round(seconds * 1000)
+            for name, cell in metrics.items():
+                if name in cells:
+                    cells[name].append((step, time, cell))
+                else:
+                    cells[name] = [(step, time, cell)]
+        return {name: _columns(rows) for name, rows in cells.items()}
     except (OverflowError, ValueError, TypeError) as error:
         raise InvalidError(f"a point cannot be kept: {error}", field="headway.points") from error
-    return result
+
+
+def _columns(rows: list[tuple[int, int, Cell]]) -> Columns:
+    steps, times, cells = zip(*rows, strict=True)
+    if max(*map(abs, steps), *map(abs, times)) >= LARGEST:
+        raise OverflowError(f"a step or time of {max(*map(abs, steps), *map(abs, times))} is out of range")
+    means, counts, _, bads = map(list, zip(*cells, strict=True))
+    if any(bads) or not math.isfinite(sum(means)):
+        for place, mean in enumerate(means):
+            if bads[place] >= counts[place] or not math.isfinite(mean):
+                means[place] = math.nan  # whatever it was, no finite sample stands behind it
+                bads[place] = counts[place]
+    return Columns.raw(array("q", steps), array("q", times), array("d", means), array("q", counts), array("q", bads))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Final
@@ -26,6 +27,9 @@ Chores = Callable[[bool], float]
 MAX_BATCH: Final = 4096
 """Most writes of one commit: bounds memory and the time until the first is answered."""
 
+AFTER_FAILURE: Final = 10.0
+"""Seconds until chores that failed are tried again."""
+
 
 def no_chores(idle: bool) -> float:  # noqa: ARG001
     """For a backend that has nothing to tidy."""
@@ -42,6 +46,7 @@ class GroupWriter:
         self._queue: SimpleQueue[tuple[Write, object] | None] = SimpleQueue()
         self._door = threading.Lock()
         self._closed = False
+        self._tidy_again = 0.0
         self.commits = self.writes = self.failed_writes = 0
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
 
@@ -116,8 +121,14 @@ class GroupWriter:
             logger.exception("the listener of %d completions raised", len(completions))
 
     def _tidy(self, *, idle: bool) -> float:
+        wait = self._tidy_again - time.monotonic()
+        if wait > 0:
+            return wait
         try:
             return self._chores(idle)
+        except HeadwayError as error:
+            logger.warning("tidying the store failed: %s", error)
         except Exception:
-            logger.exception("tidying the store failed; it is tried again in a minute")
-            return 60.0
+            logger.exception("tidying the store failed in a way nobody foresaw")
+        self._tidy_again = time.monotonic() + AFTER_FAILURE
+        return AFTER_FAILURE
