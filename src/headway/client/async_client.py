@@ -17,7 +17,7 @@ from headway.client.connection import Connection
 from headway.client.lines import LineSplitter
 from headway.client.operations import Attempts, Health, Operation
 from headway.client.watching import Watch
-from headway.errors import RetryableError, UnavailableError
+from headway.errors import ForbiddenError, RetryableError, UnavailableError
 from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import Changes, Job, JobKey, JobPage, JobQuery
@@ -178,7 +178,7 @@ class AsyncClient(Connection):
     async def _call(self, operation: Operation[T], *, token: str | None = None) -> T:
         try:
             return await self._send(operation, token)
-        except UnavailableError:
+        except (UnavailableError, ForbiddenError):
             if not await asyncio.to_thread(self._moved):
                 raise
         return await self._send(operation, token)
@@ -201,7 +201,8 @@ class AsyncClient(Connection):
     async def _stream(
         self, operation: Operation[None], *, silence: float | None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        await asyncio.to_thread(self._moved)
+        if self._endpoint.local:
+            await asyncio.to_thread(self._moved)
         try:
             async with self._http.stream(
                 operation.method,

@@ -26,7 +26,7 @@ from headway.client.connection import Connection
 from headway.client.lines import LineSplitter
 from headway.client.operations import Attempts, Health, Operation
 from headway.client.watching import Watch
-from headway.errors import RetryableError, UnavailableError
+from headway.errors import ForbiddenError, RetryableError, UnavailableError
 from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import Changes, Job, JobKey, JobPage, JobQuery
@@ -246,7 +246,7 @@ class Client(Connection):
     def _call(self, operation: Operation[T], *, token: str | None = None) -> T:
         try:
             return self._send(operation, token)
-        except UnavailableError:
+        except (UnavailableError, ForbiddenError):
             if not self._moved():
                 raise
         return self._send(operation, token)
@@ -267,7 +267,8 @@ class Client(Connection):
 
     @contextmanager
     def _stream(self, operation: Operation[None], *, silence: float | None) -> Iterator[Iterator[bytes]]:
-        self._moved()
+        if self._endpoint.local:
+            self._moved()
         timeout = httpx2.Timeout(self._timeout, read=silence)
         try:
             with self._http.stream(

@@ -18,7 +18,7 @@ class Connection:
     """One server, wherever on this machine it may move to."""
 
     def __init__(self, url: str | None, token: str | None, folders: Folders | None, timeout: float) -> None:
-        self._folders = folders
+        self._given = (url, token, folders)
         self._timeout = timeout
         self._endpoint = resolve(url, token, folders=folders)
 
@@ -50,13 +50,17 @@ class Connection:
         return UnavailableError(f"the connection to the Headway server at {self.url} broke: {reason}")
 
     def _moved(self) -> bool:
-        """Looks again for the server of this machine; whether it is back under another address or token."""
-        if not self._endpoint.local:
-            return False
+        """Looks again where the server is and what opens it; whether that has changed.
+
+        A server of this machine may be back under another address; a token file may have been replaced.
+        """
+        url, token, folders = self._given
         try:
-            found = resolve(folders=self._folders or Folders.from_env())
+            found = resolve(url, token, folders=folders)
         except HeadwayError:
             return False  # the caller still has the error that made it look
+        if found.local != self._endpoint.local or (not found.local and found.url != self._endpoint.url):
+            return False  # the environment now names another server: not the one that this client is for
         moved = found != self._endpoint
         self._endpoint = found
         return moved
