@@ -362,3 +362,9 @@ def test_json_is_strict_and_says_all_that_is_promised() -> None:
             "ledger", "updatedAt", "history",
         } <= set(document)  # fmt: skip
         assert encode(decode(Job, loads(dumps(encode(job))))) == encode(job)
+
+
+def test_every_field_of_a_job_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "cli-json.md").read_text(encoding="utf-8")
+    missing = [field for field in encode(HEALTHY) if f"`{field}`" not in text]
+    assert not missing

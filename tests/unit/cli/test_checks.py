@@ -1,0 +1,103 @@
+"""What ``headway doctor`` finds out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headway.cli import checks
+from headway.cli.checks import Level
+from headway.reporter.discovery import ServerRecord, write_record
+from headway.reporter.folders import Folders
+
+MOUNTS = """\
+/dev/sda1 / ext4 rw 0 0
+nas:/home /home nfs4 rw 0 0
+tmpfs /home/ada/my\\040scratch tmpfs rw 0 0
+broken line
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/var/lib/headway", "ext4"),
+        ("/home/ada/.local/state/headway", "nfs4"),
+        ("/homework", "ext4"),
+        ("/home/ada/my scratch/x", "tmpfs"),
+    ],
+)
+def test_mount_type(path: str, kind: str) -> None:
+    assert checks.mount_type(Path(path), MOUNTS) == kind
+    assert (kind in checks.NETWORK_FILE_SYSTEMS) == (kind == "nfs4")
+
+
+def test_folders(tmp_path: Path) -> None:
+    fresh = list(checks.places(Folders(tmp_path / "a" / "state", tmp_path / "a" / "run")))
+    assert [each.level for each in fresh] == [Level.OK, Level.OK]
+    assert "made when it is first needed" in fresh[0].text
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    warned = next(checks.places(Folders(shared, shared)))
+    assert warned.level is Level.WARN
+    assert f"chmod 700 {shared}" in warned.todo
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    found = next(checks.places(Folders(in_the_way / "state", in_the_way / "run")))
+    assert found.level is Level.FAIL
+    assert "HEADWAY_HOME" in found.todo
+
+
+def test_clock_probe_leaves_nothing_behind(tmp_path: Path) -> None:
+    assert checks.clock(tmp_path).level is Level.OK
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_server_that_is_not_there_and_one_that_cannot_prove_itself(tmp_path: Path) -> None:
+    folders = Folders(tmp_path / "state", tmp_path / "run")
+    assert checks.server(folders).level is Level.OK
+    write_record(folders.server_record, ServerRecord(url="http://127.0.0.1:9", token="t", pid=1, version="0"))
+    stale = checks.server(folders)
+    assert (stale.level, stale.todo) == (Level.WARN, "headway server start")
+    folders.server_record.chmod(0o644)
+    assert checks.server(folders).level is Level.FAIL
+
+
+def test_remote_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWAY_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("HEADWAY_TOKEN", "t")
+    assert checks.remote("http://127.0.0.1:9").level is Level.FAIL
+
+
+def test_variables(tmp_path: Path) -> None:
+    found = {
+        each.subject: each
+        for each in checks.variables(
+            {
+                "PATH": "/bin",
+                "HEADWAY_DISABLED": "1",
+                "HEADWAY_HOEM": "/x",
+                "HEADWAY_TOKEN": "secret",
+                "HEADWAY_URL": "http://gpu-01:4321",
+                "HEADWAY_CA_FILE": str(tmp_path / "none"),
+                "DISABLE_KUBEFLOW_INTEGRATION": "true",
+                "HEADWAY_INTERVAL": "2",
+            }
+        )
+    }
+    assert "PATH" not in found
+    assert {name for name, each in found.items() if each.level is Level.WARN} == {
+        "HEADWAY_DISABLED", "HEADWAY_HOEM", "DISABLE_KUBEFLOW_INTEGRATION",
+    }  # fmt: skip
+    assert found["HEADWAY_CA_FILE"].level is Level.FAIL
+    assert "secret" not in found["HEADWAY_TOKEN"].text
+
+
+def test_url_without_a_token() -> None:
+    (only,) = checks.variables({"HEADWAY_URL": "http://gpu-01:4321"})
+    assert only.level is Level.WARN
