@@ -1,8 +1,9 @@
 """Answers history: finds the coarsest tier that still has the points asked for, and what completes it on either side.
 
 A series is one line of raw positions from 0. For one tier, the beginning may have been forgotten: it comes from coarser ones.
-The end may not be full groups yet: it comes from finer ones, and at last from the reports that wait to be compacted. Between two steps, a merged point counts where its last step lies, so
-that at either end less than one point's worth may be missing.
+The end may not be full groups yet: it comes from finer ones, and at last from the reports that wait to be compacted. Where
+only some steps are asked for, a merged point counts where its last step lies: at either end less than one answered point's
+worth may be missing.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class SqliteSettings:
     """Reports of one job that wait before they are compacted while the store is idle. Fewer: the same chunk is written again
     and again; more: slower first reads."""
 
-    compact_rows_at_most: int = 1024
+    compact_rows_at_most: int = 2048
     """Reports of one job that wait before they are compacted even under load."""
 
     idle_seconds: float = 0.05
