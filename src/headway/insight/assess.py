@@ -18,7 +18,7 @@ from headway.insight.findings import Assessment, Finding, gravest_first
 from headway.insight.hints import uniform_guess
 from headway.insight.metrics import Role, role_of
 from headway.insight.overfit import falling
-from headway.insight.plateau import Course
+from headway.insight.plateau import Course, PlateauJudge
 from headway.insight.series import MetricSeries
 from headway.insight.watch import QUALITY, MetricWatch
 from headway.protocol.report import Point
@@ -49,6 +49,8 @@ class RunInsight:
         self._points = 0
         self._parts: dict[Role, MetricSeries] = {}
         self._primary: MetricWatch | None = None
+        self._falling_train: str | None = None
+        """The training loss that still falls while evaluation has plateaued."""
         self._epochs: tuple[float, float, float, float] | None = None
         """Step and epoch where epochs were first and last known."""
 
@@ -117,7 +119,19 @@ class RunInsight:
                 continue
             watch.accept(step, mean, train, early=early)
             if watch is self._primary and watch.plateau is not None:
-                watch.plateau.consider(watch.series, self._axis, self._total, self._epoch_steps())
+                looked = watch.plateau.consider(watch.series, self._axis, self._total, self._epoch_steps())
+                if looked and watch.series.role is Role.EVAL_LOSS:
+                    self._compare_with_train(watch.plateau)
+
+    def _compare_with_train(self, judge: PlateauJudge) -> None:
+        """See whether the training loss still falls where evaluation stands still; it takes more to change one's mind."""
+        train = self._parts.get(Role.TRAIN_LOSS)
+        if train is None or judge.look is None or judge.standing is not Course.PLATEAU:
+            self._falling_train = None
+            return
+        change = falling(train, judge.look.forecast.trend.first_step)
+        least = _FALLING_TRAIN if self._falling_train is None else _FALLING_TRAIN / 2
+        self._falling_train = train.name if change is not None and change < -least else None
 
     def _evaluated(self) -> bool:
         """Whether evaluations are about to be enough to judge by."""
@@ -234,9 +248,6 @@ class RunInsight:
         judge = watch.plateau if watch is not None else None
         if watch is None or judge is None or judge.standing is not Course.PLATEAU or judge.look is None:
             return
-        still_falling = (
-            self._falling_train(judge.look.forecast.trend.first_step) if watch.series.role is Role.EVAL_LOSS else None
-        )
         loss = watch.series.role in (Role.TRAIN_LOSS, Role.EVAL_LOSS)
         yield texts.plateaued(
             watch.series,
@@ -245,16 +256,9 @@ class RunInsight:
             judge.since or 0.0,
             total=self._total,
             now=now,
-            falling_train=still_falling,
+            falling_train=self._falling_train if watch.series.role is Role.EVAL_LOSS else None,
             hint=uniform_guess(watch.series.now()) if loss else None,
         )
-
-    def _falling_train(self, start: float) -> str | None:
-        train = self._parts.get(Role.TRAIN_LOSS)
-        if train is None:
-            return None
-        change = falling(train, start)
-        return train.name if change is not None and change < -_FALLING_TRAIN else None
 
     def _notes(self) -> Iterable[str]:
         for name, watch in self._watches.items():

@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_left
 from typing import Final
 
-_KNOTS: Final = 512
+_KNOTS: Final = 256
 _NEW_PEAK: Final = 1.001
 
 

@@ -1,0 +1,277 @@
+"""How often Headway's verdicts are right, beside the stopping rules in use today, on curves with known labels.
+
+    python benchmarks/insight.py --curves DIR [--synthetic 1000] [--details] [--json FILE]
+
+DIR holds NAME.csv (step, epoch, loss, eval_loss, learning_rate, grad_norm) and LABELS.csv. Each curve is replayed point by
+point. A rule's alarm is its first one (Headway's: the first Plateaued, Diverging, NonFinite or Overfitting) before 95 % of
+the run. On a healthy run it is *needless*, and *forbidden* where the label says so of its kind; on a bad one it is *early*
+(more than 2 % of the run before the onset), *caught* (before 90 %) or *missed*. "Stop at the alarm" saves what comes after
+the onset of a bad run and loses what comes before it, or the rest of a healthy one; shares are of all runs' steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+
+from insight_peers import RULES
+
+from headway.insight.assess import RunInsight
+from headway.insight.replay import Watcher, replay
+from headway.protocol.report import Cell, Point
+from headway.protocol.verdict import ConditionType
+from headway.testing.curves import decimated, healthy, with_plateau
+
+BAD = {"plateau", "unlearnable", "diverge", "nan", "overfit", "eval_plateau"}
+KIND = {
+    ConditionType.PLATEAUED: "plateau",
+    ConditionType.DIVERGING: "diverge",
+    ConditionType.NON_FINITE: "nan",
+    ConditionType.OVERFITTING: "overfit",
+}
+FITTING = {
+    "plateau": {"plateau"},
+    "unlearnable": {"plateau"},
+    "diverge": {"diverge"},
+    "nan": {"nan"},
+    "overfit": {"overfit"},
+    "eval_plateau": {"plateau", "overfit"},
+}
+
+
+@dataclass
+class Labelled:
+    name: str
+    label: str
+    onset: float
+    total: int
+    forbidden: set[str]
+    points: list[Point]
+
+
+@dataclass
+class Tally:
+    """What one rule did on all curves."""
+
+    forbidden: int = 0
+    needless: int = 0
+    early: int = 0
+    caught: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    delays: list[float] = field(default_factory=list)
+    saved: float = 0.0
+    lost: float = 0.0
+    flips: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    points: int = 0
+
+
+def read(folder: Path) -> Iterator[Labelled]:
+    with (folder / "LABELS.csv").open(encoding="utf-8") as labels:
+        for row in csv.DictReader(labels):
+            with (folder / f"{row['name']}.csv").open(encoding="utf-8") as curve:
+                points = [
+                    Point(int(float(line["step"])), math.nan, cells)
+                    for line in csv.DictReader(curve)
+                    if (cells := {name: Cell(float(text)) for name, text in line.items() if text and name != "step"})
+                ]
+            onset = float(row["onset_step"]) if row["label"] in BAD and row["onset_step"] else math.inf
+            yield Labelled(
+                name=row["name"],
+                label=row["label"],
+                onset=onset,
+                total=int(row["total_steps"]),
+                forbidden=set(row["not_these_verdicts"].split("|")) - {""},
+                points=points,
+            )
+
+
+def score(tally: Tally, curve: Labelled, alarm: float | None, kinds: set[str]) -> str:
+    """Count one curve; ``kinds`` are all kinds alarmed on it (a patience rule's alarm counts as a plateau)."""
+    tally.forbidden += bool(kinds & curve.forbidden)
+    end = min(1.0, curve.points[-1].step / curve.total)
+    useful = min(curve.onset / curve.total, end)
+    at = alarm / curve.total if alarm is not None else None
+    if at is not None:
+        tally.lost += max(0.0, useful - at)
+        tally.saved += end - max(useful, at)
+    if curve.label not in BAD:
+        tally.needless += at is not None
+        return "needless" if at is not None else ""
+    if at is not None and at < useful - 0.02:
+        tally.early += 1
+        return "early"
+    if at is not None and at < 0.9 and (kinds & FITTING[curve.label]):
+        tally.caught[curve.label] += 1
+        tally.delays.append(at - useful)
+        return "caught"
+    tally.missed[curve.label] += 1
+    return "missed"
+
+
+def of_headway(tally: Tally, curve: Labelled) -> str:
+    watcher = Watcher(RunInsight(), curve.total)
+    started = time.perf_counter()
+    for point in curve.points:
+        watcher.see(point)
+    tally.seconds += time.perf_counter() - started
+    tally.points += len(curve.points)
+    tally.flips.append(len(watcher.timeline) - 1)
+    alarms = [
+        (condition.detected_step, KIND[condition.type])
+        for condition in [*watcher.ended, *watcher.standing.values()]
+        if condition.type in KIND and condition.detected_step < 0.95 * curve.total
+    ]
+    return score(tally, curve, min(alarms)[0] if alarms else None, {kind for _, kind in alarms})
+
+
+def of_rule(tally: Tally, curve: Labelled, name: str) -> str:
+    rule = RULES[name]()
+    order = ("eval_loss", "loss") if rule.monitors == "eval" else ("loss", "eval_loss")
+    counts = {metric: sum(metric in point.metrics for point in curve.points) for metric in order}
+    metric = order[0] if counts[order[0]] >= 5 else max(order, key=counts.__getitem__)
+    alarm, fired = None, 0
+    started = time.perf_counter()
+    for point in curve.points:
+        if metric in point.metrics:
+            tally.points += 1
+            if rule.update(point.metrics[metric].mean):
+                fired += 1
+                if alarm is None and point.step < 0.95 * curve.total:
+                    alarm = point.step
+    tally.seconds += time.perf_counter() - started
+    tally.flips.append(fired)
+    spike_rule = name in ("Page-Hinkley", "LLM Foundry KillLossSpike")
+    kinds = {"diverge"} if spike_rule else {"plateau", "diverge", "nan", "overfit"}
+    if alarm is not None and spike_rule and curve.label in ("plateau", "unlearnable"):
+        kinds = {"diverge", "plateau"}
+    return score(tally, curve, alarm, kinds if alarm is not None else set())
+
+
+def deep_size(thing: object, seen: set[int] | None = None) -> int:
+    """Bytes of an object and all that it holds."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen or isinstance(thing, type):
+        return 0
+    seen.add(id(thing))
+    size = sys.getsizeof(thing)
+    if isinstance(thing, dict):
+        return size + sum(deep_size(part, seen) for pair in thing.items() for part in pair)
+    if isinstance(thing, (list, tuple, set)):
+        return size + sum(deep_size(part, seen) for part in thing)
+    slots = [name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())]
+    parts = [getattr(thing, name) for name in slots if hasattr(thing, name)]
+    return size + deep_size(getattr(thing, "__dict__", {}), seen) + sum(deep_size(part, seen) for part in parts)
+
+
+def bytes_per_metric(points: int) -> int:
+    """Memory of insight for one metric of a run with so many points."""
+    insight = RunInsight()
+    for index in range(1, points + 1):
+        level = 2 + 8 * (index + 10) ** -0.4
+        insight.observe(Point(index, float(index), {"loss": Cell(level * (1 + 0.01 * ((index * 7919) % 13 - 6)))}))
+    return deep_size(insight)
+
+
+def table(curves: list[Labelled], tallies: dict[str, Tally]) -> None:
+    groups = {
+        "plateau": ("plateau", "unlearnable"),
+        "diverge": ("diverge",),
+        "nan": ("nan",),
+        "overfit": ("overfit",),
+        "eval": ("eval_plateau",),
+    }
+    sizes = {group: sum(curve.label in labels for curve in curves) for group, labels in groups.items()}
+    healthy_runs = sum(curve.label not in BAD for curve in curves)
+    print(f"{len(curves)} curves, {healthy_runs} of them with nothing wrong at the end\n")
+    caught = " ".join(f"{group:>9}" for group in groups)
+    print(f"{'rule':28} {'forbid':>6} {'needless':>8} {'early':>5} {caught} {'delay':>6} {'saved':>6} {'lost':>6} "
+          f"{'net':>6} {'flips':>5} {'us/pt':>6}")  # fmt: skip
+    for name, tally in tallies.items():
+        hits = " ".join(
+            f"{sum(tally.caught[label] for label in labels):>4} of {sizes[group]:>2}"
+            for group, labels in groups.items()
+        )
+        delay = f"{median(tally.delays):6.0%}" if tally.delays else "     -"
+        share = [value / len(curves) for value in (tally.saved, tally.lost, tally.saved - tally.lost)]
+        print(
+            f"{name:28} {tally.forbidden:>6} {tally.needless:>8} {tally.early:>5} {hits} {delay} "
+            f"{share[0]:6.1%} {share[1]:6.1%} {share[2]:+6.1%} {median(tally.flips):>5.0f} "
+            f"{1e6 * tally.seconds / max(1, tally.points):>6.1f}"
+        )
+
+
+def synthetic(seed: int) -> tuple[str, list[tuple[str, float]], float | None, float | None]:
+    """Needless alarms on one healthy run (kind, improvement still to come); share of the run until a cut plateau is seen,
+    also when it is logged a quarter as often."""
+    curve = healthy(seed)
+    alarms = []
+    for condition in replay(curve.points, total_steps=curve.total_steps).conditions:
+        if condition.type in KIND and condition.detected_step < 0.95 * curve.total_steps:
+            still = curve.still_to_come(condition.detected_step) if condition.type is ConditionType.PLATEAUED else 1.0
+            alarms.append((KIND[condition.type], still))
+    stuck = with_plateau(curve, 0.4)
+    seen = []
+    for version in (stuck, decimated(stuck, 4)):
+        found = replay(version.points, total_steps=version.total_steps).conditions
+        steps = [condition.detected_step for condition in found if condition.type is ConditionType.PLATEAUED]
+        seen.append(steps[0] / version.total_steps if steps else None)
+    return curve.name, alarms, seen[0], seen[1]
+
+
+def synthetic_table(count: int) -> None:
+    with ProcessPoolExecutor(2) as pool:
+        results = list(pool.map(synthetic, range(count), chunksize=20))
+    false = [name for name, alarms, _, _ in results if any(still >= 0.02 for _, still in alarms)]
+    print(
+        f"\n{count} synthetic healthy runs: {len(false)} false alarms (2 % or more still to come) {' '.join(false[:5])}"
+    )
+    print(f"{'noise':>6} {'cut at 40 %: caught':>20} {'early':>6} {'seen at':>8} {'a quarter of the points':>24}")
+    for noise in ("0.01", "0.03", "0.1", "0.3"):
+        of_noise = [result for result in results if result[0].split("-")[2] == noise]
+        seen = sorted(at for _, _, at, _ in of_noise if at is not None)
+        sparse = sum(at is not None for _, _, _, at in of_noise)
+        when = f"{median(seen):8.0%}" if seen else "       -"
+        print(f"{noise:>6} {len(seen):>13} of {len(of_noise):>3} {sum(at < 0.38 for at in seen):>6} {when} "
+              f"{sparse:>17} of {len(of_noise):>3}")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--curves", type=Path, help="folder of labelled curves")
+    parser.add_argument("--synthetic", type=int, default=0, metavar="N", help="also N synthetic runs")
+    parser.add_argument("--details", action="store_true", help="what became of each curve")
+    parser.add_argument("--json", type=Path, help="also write the figures here")
+    parser.add_argument("--points", type=int, default=100_000, help="points for the measurement of memory")
+    options = parser.parse_args()
+    tallies: dict[str, Tally] = {}
+    if options.curves:
+        curves = list(read(options.curves))
+        for name in ("Headway", *RULES):
+            tally = tallies[name] = Tally()
+            for curve in curves:
+                outcome = of_headway(tally, curve) if name == "Headway" else of_rule(tally, curve, name)
+                if options.details and name == "Headway":
+                    print(f"{curve.name:32} {curve.label:20} {outcome}")
+        table(curves, tallies)
+    print(
+        f"\nmemory: {bytes_per_metric(options.points):,} bytes for one metric and its run at {options.points:,} points"
+    )
+    if options.synthetic:
+        synthetic_table(options.synthetic)
+    if options.json:
+        options.json.write_text(json.dumps({name: asdict(tally) for name, tally in tallies.items()}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
