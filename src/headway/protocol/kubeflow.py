@@ -86,6 +86,16 @@ def _read_metrics(value: object, path: str, warnings: list[str]) -> dict[str, st
         raise InvalidError(f"expected an array, got {describe(value)}", field=path)
     metrics: dict[str, str] = {}
     for index, entry in enumerate(value):
+        if type(entry) is dict:
+            name, text = entry.get("name"), entry.get("value")
+            if (
+                type(name) is str
+                and type(text) is str
+                and 0 < len(name) <= MAX_NAME_LENGTH
+                and len(text) <= MAX_VALUE_LENGTH
+            ):
+                metrics[name] = text
+                continue
         where = f"{path}[{index}]"
         if not isinstance(entry, dict):
             raise InvalidError(f"expected an object, got {describe(entry)}", field=where)

@@ -66,6 +66,18 @@ def test_a_headway_report_is_read_whole() -> None:
     assert report.warnings == ()
 
 
+def test_numbers_of_progress_may_be_spelled_otherwise() -> None:
+    said = {"step": 3.0, "totalSteps": 10, "epoch": 1, "stepSeconds": "NaN", "lastStepAge": 2}
+    run = decode_report(run_report(progress=said)).headway
+    assert run is not None
+    progress = run.progress
+    assert (progress.step, progress.epoch, progress.last_step_age) == (3, 1.0, 2.0)
+    assert type(progress.step) is int
+    assert type(progress.epoch) is float
+    assert progress.step_seconds is not None
+    assert math.isnan(progress.step_seconds)
+
+
 def test_a_beat_has_no_status() -> None:
     report = decode_report(fixture("headway-beat.json"))
     assert report.status is None
@@ -130,6 +142,14 @@ def test_a_total_that_means_unknown_is_unknown(total: str) -> None:
         (run_report(points=[[1, 2, {"loss": [1.0, 3, 0.0, 4]}]]), "headway.points[0][2].loss"),
         (run_report(ending={"kind": "exploded"}), "headway.ending.kind"),
         (run_report(acks=[3]), "headway.acks[0]"),
+        (run_report(acks={}), "headway.acks"),
+        (run_report(progress=[]), "headway.progress"),
+        (run_report(progress={"step": 1.5}), "headway.progress.step"),
+        (run_report(progress={"step": True}), "headway.progress.step"),
+        (run_report(progress={"epoch": "one"}), "headway.progress.epoch"),
+        (run_report(progress={"epoch": 10**400}), "headway.progress.epoch"),
+        (run_report(progress={"phase": "sleep"}), "headway.progress.phase"),
+        (run_report(progress={"unit": []}), "headway.progress.unit"),
     ],
 )
 def test_a_wrong_type_is_refused_by_name(body: object, field: str) -> None:
