@@ -1,1 +1,46 @@
-"""Headway tells whether a training job is making headway."""
+"""Headway tells whether a training job is making headway.
+
+The public API, and nothing else: names are imported when they are first used, so that ``import headway`` costs next to nothing.
+
+    run = headway.track(total_steps=10_000, config={"lr": 2e-5})
+    run.step(loss=loss, learning_rate=lr)
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from headway.errors import HeadwayError as HeadwayError
+    from headway.errors import RetryableError as RetryableError
+    from headway.reporter.run import Run as Run
+    from headway.reporter.start import current_run as current_run
+    from headway.reporter.start import track as track
+    from headway.reporter.steps import steps as steps
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "HeadwayError": "headway.errors",
+    "RetryableError": "headway.errors",
+    "Run": "headway.reporter.run",
+    "current_run": "headway.reporter.start",
+    "steps": "headway.reporter.steps",
+    "track": "headway.reporter.start",
+}
+"""Where each public name lives."""
+
+__all__ = ["HeadwayError", "Run", "RetryableError", "__version__", "current_run", "steps", "track"]  # noqa: RUF022 - sorted as sorted() does
+
+
+def __getattr__(name: str) -> object:
+    if (home := _HOMES.get(name)) is None:
+        raise AttributeError(f"module 'headway' has no attribute {name!r}")
+    import importlib
+
+    value: object = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -81,6 +81,18 @@ class HttpTransport:
         if connection is not None:
             connection.close()
 
+    def limit(self, seconds: float) -> None:
+        """From now on waits no longer than this: the run is ending."""
+        self._timeout = max(0.05, min(self._timeout, seconds))
+        if self._connection is not None and self._connection.sock is not None:
+            self._connection.sock.settimeout(self._timeout)
+
+    def abandon(self) -> None:
+        """In a forked child: closes the child's copy of the socket, which the parent goes on using."""
+        connection = self._connection
+        if connection is not None and connection.sock is not None:
+            connection.sock.close()
+
     def _forget(self) -> None:
         self.close()
         if self._token_file is not None:

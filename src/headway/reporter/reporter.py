@@ -1,0 +1,262 @@
+"""The reporter's thread: each second it folds what training wrote, each interval it sends, and at the end it says how it ended.
+
+::
+
+    slots ──fold──► points ──► outbox ──batch──► report ──► delivery ──► server, or spool
+                      └──► snapshot (progress, ETA) ──┘         └── answer: ack, interval, directives ──► slots
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from dataclasses import replace
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from headway.protocol.directive import Answer, Directive, DirectiveKind
+from headway.protocol.report import Ending, EndingKind, RunInfo
+from headway.reporter.compose import Moment
+from headway.reporter.delivery import Delivery
+from headway.reporter.fold import Folder
+from headway.reporter.identity import find_attempt, find_placement, framework_loaded
+from headway.reporter.notices import Notices, log
+from headway.reporter.outbox import Outbox
+from headway.reporter.route import Route
+from headway.reporter.settings import Settings
+from headway.reporter.slots import Slots
+from headway.reporter.snapshot import Snapshot
+from headway.reporter.stacks import stack_of
+
+_STACK_EVERY: Final = 60.0
+_HOLD: Final = 2.0
+_HOLD_WITH_FRAMEWORK: Final = 30.0
+"""Seconds for which a process that does not know its rank says nothing before its first step: it may hear of one yet."""
+_LAST_VALUES: Final = 0.3
+"""Seconds that the end waits for values that a device still owes."""
+_MARGIN: Final = 0.2
+
+
+class Reporter:
+    """One run's reporting. Everything below ``_run`` happens on its thread; the others call :meth:`finish` only."""
+
+    def __init__(self, slots: Slots, settings: Settings, info: RunInfo, run: str, name: str) -> None:
+        self._slots = slots
+        self._settings = settings
+        self._info = info
+        self._origin = time.monotonic()
+        self._notices = Notices()
+        self._folder = Folder(slots, self._origin)
+        self._snapshot = Snapshot(slots, self._origin, self._notices)
+        self._outbox = Outbox()
+        self._route = Route(settings, run, name, self._notices)
+        self._delivery = Delivery(
+            route=self._route,
+            outbox=self._outbox,
+            moment=self._moment,
+            heard=self._heard,
+            settings=settings,
+            notices=self._notices,
+        )
+        self._placement = find_placement()
+        self._attempt: str | None = None
+        self._checkpoint = slots.checkpoint
+        self._spoke = False
+        self._ending: Ending | None = None
+        self._ending_written = False
+        self._deadline = 0.0
+        self._next_stack = 0.0
+        self._stack: str | None = None
+        self._wake: SimpleQueue[None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="headway", daemon=True)
+        self.run = run
+        self.training_thread = threading.main_thread().ident
+
+    def start(self) -> None:
+        """Starts the thread."""
+        for problem in self._settings.problems:
+            log.warning("%s", problem)
+        self._thread.start()
+
+    def describe(self, config: dict[str, str | int | float | bool | None], tags: tuple[str, ...]) -> None:
+        """Adds to the run's description, and tells it again."""
+        self._info = replace(self._info, config={**self._info.config, **config}, tags=(*self._info.tags, *tags))
+        self._delivery.describe = True
+
+    def finish(self, ending: Ending, timeout: float) -> None:
+        """Says how the run ended, and returns within ``timeout`` seconds or hardly later; what is not sent by then is spooled."""
+        self._deadline = time.monotonic() + timeout
+        self._ending = ending
+        self._wake.put(None)
+        self._thread.join(timeout)
+        if self._thread.is_alive():  # it hangs in a call to the network
+            self._rescue()
+
+    def abandon(self) -> None:
+        """In a forked child: this is the parent's reporter, not ours. Takes no lock."""
+        self._route.abandon()
+
+    def _run(self) -> None:
+        next_tick = self._origin + self._settings.tick
+        next_send = self._origin
+        while self._ending is None:
+            now = time.monotonic()
+            try:
+                if now >= next_tick:
+                    next_tick = now + self._settings.tick - (now - next_tick) % self._settings.tick
+                    self._fold()
+                if now >= next_send:
+                    next_send = now + (self._send(now) or self._route.interval)
+            except Exception as error:  # noqa: BLE001 - a fault of ours must not end the reporting
+                self._fault(error)
+                next_send = now + self._settings.last_backoff
+            try:
+                self._wake.get(timeout=max(0.0, min(next_tick, next_send) - time.monotonic()))
+            except Empty:
+                pass
+        try:
+            self._end()
+        except Exception as error:  # noqa: BLE001 - nobody is there to catch it
+            self._fault(error)
+
+    def _fault(self, error: Exception) -> None:
+        self._notices.warn(f"the reporter has a fault, and training goes on: {error!r}")
+        log.debug("a fault of the reporter", exc_info=error)
+
+    def _fold(self) -> None:
+        with self._delivery.lock:
+            self._place()
+            folded = self._folder.fold()
+            if self._placement.writer:
+                self._outbox.add(folded.points)
+            self._snapshot.take_in(folded, time.monotonic())
+            if self._slots.checkpoint is not self._checkpoint:
+                self._checkpoint = self._outbox.checkpoint = self._slots.checkpoint
+        for name, reason in {**self._slots.samples.left_out, **self._folder.unreadable}.items():
+            self._notices.once(f"metric {name}", f"metric {name!r} was left out: it is no single number ({reason})")
+
+    def _place(self) -> None:
+        if not self._placement.certain:
+            self._placement = find_placement()
+        self._slots.samples.wanted = self._placement.writer
+
+    def _send(self, now: float) -> float | None:
+        """Reports, if this process has something to say; returns seconds to wait if that failed."""
+        if not self._spoke and not self._may_speak(now):
+            return self._settings.tick / 4
+        self._spoke = True
+        if not self._placement.writer and not self._route.beats:
+            return None
+        return self._delivery.deliver()
+
+    def _may_speak(self, now: float) -> bool:
+        """Whether the rank is known, or nobody is left who could tell it: two processes must never both write progress."""
+        with self._delivery.lock:
+            self._place()
+        if self._placement.certain or self._ending is not None or self._slots.entries or self._snapshot.stepped:
+            return True
+        hold = _HOLD_WITH_FRAMEWORK if framework_loaded() else _HOLD
+        return not self._placement.crowd and now - self._origin >= hold
+
+    def _moment(self) -> Moment:
+        now = time.monotonic()
+        placement = self._placement
+        if self._attempt is None:
+            self._attempt = find_attempt(os.environ, self.run, placement)
+        ending = self._outbox.batch.ending if self._outbox.batch is not None else None
+        info = replace(self._info, local_rank=placement.local_rank, versions=_versions(self._info.versions))
+        return Moment(
+            run=self.run,
+            attempt=self._attempt,
+            placement=placement,
+            sent_after=now - self._origin,
+            progress=self._snapshot.progress(now),
+            status=self._snapshot.status(now, ending or self._outbox.ending) if placement.writer else None,
+            info=info if self._delivery.describe else None,
+            stack=self._stack_if_stalled(now),
+            acks=self._slots.done,
+        )
+
+    def _stack_if_stalled(self, now: float) -> str | None:
+        if self._snapshot.stalled(now) is None:
+            self._next_stack = 0.0
+            return None
+        if now < self._next_stack:
+            return None
+        self._next_stack = now + _STACK_EVERY
+        return stack_of(self.training_thread)
+
+    def _heard(self, answer: Answer) -> None:
+        slots = self._slots
+        for warning in answer.warnings:
+            self._notices.once(f"server {warning}", f"the server says: {warning}")
+        asked: dict[DirectiveKind, Directive] = {}
+        for directive in answer.directives:
+            if directive.id not in slots.done:
+                asked.setdefault(directive.kind, directive)
+        repeated = {directive.id for directive in answer.directives}
+        slots.done = tuple(each for each in slots.done if each in repeated)
+        slots.checkpoint_directive = asked.get(DirectiveKind.CHECKPOINT)
+        if not slots.stop_seen:
+            slots.stop_directive = asked.get(DirectiveKind.STOP)
+
+    def _end(self) -> None:
+        latest = time.monotonic() + min(_LAST_VALUES, max(0.0, self._deadline - time.monotonic() - _MARGIN))
+        self._fold()
+        while self._folder.owes() and time.monotonic() < latest:
+            time.sleep(0.02)
+            self._fold()
+        with self._delivery.lock:
+            self._write_ending()
+        while not self._outbox.empty or not self._spoke:
+            left = self._deadline - time.monotonic() - _MARGIN
+            if left <= 0:
+                break
+            if self._route.http is not None:
+                self._route.http.limit(left)
+            wait = self._send(time.monotonic())
+            if self._route.local and wait is not None:
+                break  # the server of this machine is gone: no use in waiting for it
+            time.sleep(min(0.1 if wait is None else wait, 0.25, max(0.0, left)))
+            if not self._placement.writer:
+                break
+        self._delivery.rescue(_MARGIN)
+
+    def _write_ending(self) -> None:
+        if self._placement.writer and self._ending is not None and not self._ending_written:
+            self._ending_written = True
+            slots = self._slots
+            if (
+                slots.numbered
+                and slots.total_steps == slots.completed + 1
+                and self._ending.kind is EndingKind.COMPLETED
+            ):
+                slots.zero_based = True  # a loop over range(n) ends at n - 1
+            self._outbox.ending = replace(self._ending, step=slots.completed, total_steps=slots.total_steps)
+            self._outbox.checkpoint = self._outbox.checkpoint or slots.checkpoint
+
+    def _rescue(self) -> None:
+        """On the thread that ends the run: keeps what the reporter's thread cannot send."""
+        if not self._delivery.lock.acquire(timeout=_MARGIN):
+            return
+        try:
+            folded = self._folder.fold()
+            if self._placement.writer:
+                self._outbox.add(folded.points)
+            self._snapshot.take_in(folded, time.monotonic())
+            self._write_ending()
+        finally:
+            self._delivery.lock.release()
+        self._delivery.rescue(_MARGIN)
+
+
+def _versions(given: dict[str, str]) -> dict[str, str]:
+    """Versions of the frameworks that were loaded meanwhile."""
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for name in ("torch", "transformers", "jax", "numpy"):
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(version, str):
+            found[name] = version
+    return {**found, **given}

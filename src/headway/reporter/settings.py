@@ -1,0 +1,132 @@
+"""What the environment says of reporting, read once in ``headway.track()`` and passed in from there.
+
+A value that cannot be used is told of in ``problems`` and its default taken instead: a typing error in a variable must not
+stop a training job.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from headway.protocol.job import JobKey
+from headway.reporter.folders import Folders
+
+_FINISH_TIMEOUT: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How the reporter works. Times are seconds."""
+
+    disabled: bool = False
+    """``HEADWAY_DISABLED=1``: every call is a no-op."""
+    url: str | None = None
+    """``HEADWAY_URL``: base URL of the server or relay to report to."""
+    job: JobKey | None = None
+    """``HEADWAY_JOB``: ``namespace/name``, both percent-encoded. Unset: a local job named after the script."""
+    token: str | None = field(default=None, repr=False)
+    """``HEADWAY_TOKEN``: the bearer token."""
+    token_file: Path | None = None
+    """``HEADWAY_TOKEN_FILE``, or ``KUBEFLOW_TRAINER_SERVER_TOKEN``: read again when the server refuses what it held."""
+    ca_file: Path | None = None
+    """``HEADWAY_CA_FILE``, or ``KUBEFLOW_TRAINER_SERVER_CA_CERT``: certificates to trust; unset: the system's."""
+    kubeflow_url: str | None = None
+    """``KUBEFLOW_TRAINER_SERVER_URL``: full status URL of one TrainJob. Used only without ``url``."""
+    interval: float | None = None
+    """``HEADWAY_INTERVAL``: time between reports. Unset: what the server asks for; 1 before its first answer, and 5 for a
+    Kubeflow server, which takes five posts a second from all jobs together."""
+    finish_timeout: float = _FINISH_TIMEOUT
+    """``HEADWAY_FINISH_TIMEOUT``: longest that the end of a run waits for the last report; then it is spooled. Short, since
+    devices are held meanwhile."""
+    tick: float = 1.0
+    """Time between two foldings of steps into a point: fine enough for a chart, coarse enough to cost nothing."""
+    request_timeout: float = 5.0
+    """Longest wait for a connection, and for an answer."""
+    first_backoff: float = 0.5
+    """Wait after the first failed report; doubled with each further one, with jitter."""
+    last_backoff: float = 10.0
+    """Longest wait between two tries: a recovered server hears from every run within this time."""
+    folders: Folders = field(default_factory=Folders.from_env)
+    """Where to look for a local server, and where to spool."""
+    problems: tuple[str, ...] = ()
+    """What in the environment could not be used, in words."""
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] = os.environ) -> Settings:
+        """The settings that the environment asks for. Never raises."""
+        problems: list[str] = []
+        url, job = environ.get("HEADWAY_URL") or None, _job(environ.get("HEADWAY_JOB"), problems)
+        token, token_file = environ.get("HEADWAY_TOKEN") or None, _path(environ.get("HEADWAY_TOKEN_FILE"))
+        ca_file = _path(environ.get("HEADWAY_CA_FILE"))
+        if url and not (token or token_file):
+            problems.append("HEADWAY_URL is set but neither HEADWAY_TOKEN nor HEADWAY_TOKEN_FILE: it was not used")
+            url = None
+        elif url and not _usable(url):
+            problems.append(f"HEADWAY_URL {url!r} is not an http:// or https:// URL: it was not used")
+            url = None
+        kubeflow_url = None
+        if url is None:
+            kubeflow_url = environ.get("KUBEFLOW_TRAINER_SERVER_URL") or None
+            if kubeflow_url and not _usable(kubeflow_url):
+                problems.append(f"KUBEFLOW_TRAINER_SERVER_URL {kubeflow_url!r} is not a URL: it was not used")
+                kubeflow_url = None
+            if kubeflow_url:
+                token, token_file = None, _path(environ.get("KUBEFLOW_TRAINER_SERVER_TOKEN"))
+                ca_file = _path(environ.get("KUBEFLOW_TRAINER_SERVER_CA_CERT"))
+        interval = _seconds(environ, "HEADWAY_INTERVAL", problems)
+        finish = _seconds(environ, "HEADWAY_FINISH_TIMEOUT", problems)
+        return cls(
+            disabled=environ.get("HEADWAY_DISABLED", "").strip().lower() in {"1", "true", "yes", "on"},
+            url=url,
+            job=job,
+            token=token,
+            token_file=token_file,
+            ca_file=ca_file,
+            kubeflow_url=kubeflow_url,
+            interval=None if interval is None else min(max(interval, 0.05), 3600.0),
+            finish_timeout=_FINISH_TIMEOUT if finish is None else finish,
+            folders=Folders.from_env(environ),
+            problems=tuple(problems),
+        )
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
+
+
+def _usable(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _job(text: str | None, problems: list[str]) -> JobKey | None:
+    if not text:
+        return None
+    namespace, slash, name = text.partition("/")
+    if not (namespace and slash and name) or "/" in name:
+        problems.append(f"HEADWAY_JOB {text!r} is not namespace/name, both percent-encoded: it was not used")
+        return None
+    return JobKey(unquote(namespace), unquote(name))
+
+
+def _seconds(environ: Mapping[str, str], name: str, problems: list[str]) -> float | None:
+    text = environ.get(name)
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        problems.append(f"{name} {text!r} is not a number of seconds: its default was used")
+        return None
+    return value
