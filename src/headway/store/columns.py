@@ -16,6 +16,7 @@ from typing import Final
 from headway.errors import InvalidError
 from headway.protocol.history import SeriesPoint
 from headway.protocol.report import Cell, Point
+from headway.store.names import check_names
 
 
 def _integers() -> array[int]:
@@ -145,7 +146,7 @@ def gather(points: Iterable[Point]) -> dict[str, Columns]:
     """Raw points, sorted into columns by metric; for reading only.
 
     Raises:
-        InvalidError: a number is too large to be kept, or a time is not finite.
+        InvalidError: a number is too large to be kept, a time is not finite, or a metric's name is no text.
     """
     cells: dict[str, list[tuple[int, int, Cell]]] = {}
     try:
@@ -156,6 +157,7 @@ def gather(points: Iterable[Point]) -> dict[str, Columns]:
                     cells[name].append((step, time, cell))
                 else:
                     cells[name] = [(step, time, cell)]
+        check_names(*cells)
         return {name: _columns(rows) for name, rows in cells.items()}
     except (OverflowError, ValueError, TypeError) as error:
         raise InvalidError(f"a point cannot be kept: {error}", field="headway.points") from error

@@ -6,11 +6,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from headway.errors import HeadwayError, StoreError
+from headway.errors import HeadwayError, StoreError, StoreLockedError
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import JobKey
 from headway.store.base import Done, Store, StoredJob, StoreStats, Write
 from headway.store.columns import Columns, gather
+from headway.store.names import check_names
 from headway.store.tiers import assemble, within
 from headway.store.writer import GroupWriter
 
@@ -32,7 +33,9 @@ class MemoryStore(Store):
         self._writer: GroupWriter | None = None
 
     def open(self, done: Done) -> None:
-        """See :meth:`Store.open`; nothing can go wrong here."""
+        """See :meth:`Store.open`."""
+        if self._writer is not None and not self._writer.closed:
+            raise StoreLockedError("the store is open already")
         self._writer = GroupWriter("headway-store", done, self._commit)
         self._writer.start()
 
@@ -100,6 +103,7 @@ class MemoryStore(Store):
     def _apply(self, write: Write) -> None:
         batch = write.points
         gathered = gather(batch.points) if batch is not None else {}
+        check_names(*write.key, *((batch.attempt, batch.run) if batch is not None else ()))
         if write.delete:
             self._jobs.pop(write.key, None)
         if write.document is None and batch is None:

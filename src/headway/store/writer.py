@@ -51,6 +51,11 @@ class GroupWriter:
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
 
     @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` has been called."""
+        return self._closed
+
+    @property
     def pending(self) -> int:
         """Writes queued and not taken up yet."""
         return self._queue.qsize()

@@ -10,6 +10,7 @@ from headway.errors import HeadwayError, InvalidError
 from headway.protocol.job import JobKey
 from headway.store.base import PointBatch, Write
 from headway.store.columns import LARGEST, gather
+from headway.store.names import check_names
 from headway.store.packing import pack_row
 from headway.store.sqlite.index import Index, JobEntry, RunEntry, complete
 from headway.store.sqlite.statements import (
@@ -56,9 +57,9 @@ class Batch:
         packed = b"" if points is None else _pack(points)
         entry = self._find(key)
         if entry is None:
-            _check_names(*key)
+            check_names(*key)
         if points is not None and (entry is None or not entry.knows(points.attempt, points.run)):
-            _check_names(points.attempt, points.run)
+            check_names(points.attempt, points.run)
         if write.delete and entry is not None:
             self._gone[entry.id] = entry
             self._current[key] = entry = None
@@ -143,16 +144,4 @@ class Batch:
 def _pack(points: PointBatch) -> bytes:
     if not 0 <= points.seq < LARGEST:
         raise InvalidError(f"{points.seq} is out of range", field="headway.seq")
-    gathered = gather(points.points)
-    if any("\0" in metric for metric in gathered):
-        raise InvalidError("the name of a metric cannot hold a NUL", field="headway.points")
-    try:
-        return pack_row(gathered)
-    except UnicodeEncodeError as error:
-        raise InvalidError(f"not a name: {error}", field="headway.points") from error
-
-
-def _check_names(*names: str) -> None:
-    for name in names:
-        if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
-            raise InvalidError(f"{name!r} cannot be kept: it holds a NUL or half a character")
+    return pack_row(gather(points.points))

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
 
-from headway.errors import HeadwayError, StoreError
+from headway.errors import HeadwayError, StoreError, StoreLockedError
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import JobKey
 from headway.store.base import Done, Store, StoredJob, StoreStats, Write
@@ -68,7 +68,7 @@ class SqliteStore(Store):
     def open(self, done: Done) -> None:
         """See :meth:`Store.open`."""
         if self._connection is not None:
-            raise StoreError("the store is open already")
+            raise StoreLockedError("this process has the store open already")
         self._lock.acquire()
         self._writer = None
         try:
@@ -127,6 +127,10 @@ class SqliteStore(Store):
             pending=writer.pending,
             bytes_on_disk=sum(file.stat().st_size for file in files if file.exists()),
         )
+
+    def waiting_reports(self) -> int:
+        """Reports kept as they came, not compacted yet."""
+        return sum(len(entry.rows) for entry in tuple(self._index.jobs.values()))
 
     def _opened(self) -> GroupWriter:
         if self._writer is None:
