@@ -13,10 +13,12 @@ Parameters: TypeAlias = "dict[str, NDArray[np.float32]]"
 CONTEXT = 16
 _EMBEDDING = 20
 _HIDDEN = 160
+_LEAK = np.float32(0.1)
+"""Slope below zero: without one, units that a bad step has silenced never come back."""
 
 
 def initial(vocabulary: int, random: np.random.Generator) -> Parameters:
-    """Fresh parameters: embeddings of the last 16 characters, a rectified layer, logits over the next character."""
+    """Fresh parameters: embeddings of the last 16 characters, a leaky rectified layer, logits over the next character."""
 
     def normal(*shape: int, scale: float) -> Array:
         return (random.standard_normal(shape) * scale).astype(np.float32)
@@ -48,7 +50,7 @@ def loss_and_gradient(
     delta = np.exp(log_probabilities)
     delta[rows, targets] -= 1
     delta /= size
-    before = (delta @ parameters["output"].T) * (hidden > 0)
+    before = (delta @ parameters["output"].T) * np.where(hidden > 0, np.float32(1), _LEAK)
     embedding = np.zeros_like(parameters["embedding"])
     np.add.at(embedding, inputs, (before @ parameters["hidden"].T).reshape(*inputs.shape, -1))
     return loss, {
@@ -62,7 +64,8 @@ def loss_and_gradient(
 
 def _forward(parameters: Parameters, inputs: NDArray[np.int64]) -> tuple[Array, Array, Array]:
     flat = parameters["embedding"][inputs].reshape(len(inputs), -1)
-    hidden = np.maximum(flat @ parameters["hidden"] + parameters["hidden_bias"], 0)
+    hidden = flat @ parameters["hidden"] + parameters["hidden_bias"]
+    hidden = np.maximum(hidden, _LEAK * hidden)
     logits = hidden @ parameters["output"] + parameters["output_bias"]
     logits -= logits.max(1, keepdims=True)
     return flat, hidden, logits - np.log(np.exp(logits).sum(1, keepdims=True))
