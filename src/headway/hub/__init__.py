@@ -1,0 +1,1 @@
+"""The one door for reports and lifecycle events: fold, store, broadcast."""

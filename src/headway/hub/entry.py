@@ -1,0 +1,94 @@
+"""One job in the hub's hands: what is remembered, what of it is persisted, and what waits to be."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Final
+
+from headway.protocol.job import State
+from headway.protocol.report import Point
+from headway.protocol.verdict import Verdict
+from headway.tracking.fold import History
+from headway.tracking.tracked import TrackedJob
+from headway.tracking.view import framework_of, view
+
+FRESH: Final = 1.0
+"""Seconds for which the facts of a running job hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What lists filter and sort by."""
+
+    at: float
+    state: State
+    verdict: Verdict | None
+    framework: str | None
+    tags: frozenset[str]
+    percent: int | None
+    eta: float | None
+    spent: float | None
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Points that wait to be stored, and who waits for it (None: nobody)."""
+
+    history: History | None
+    heard: asyncio.Future[None] | None
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Writes that were handed to the store together: the last one carries the document that holds the effects of all."""
+
+    waiting: list[Waiting]
+    document: bytes
+    left: int
+    error: Exception | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One job in the hub's hands."""
+
+    job: TrackedJob
+    persisted: bytes | None = None
+    """The document that is on disk."""
+    queue: list[Waiting] = field(default_factory=list)
+    group: Group | None = None
+    """The writes under way: one group at a time, so that a failure is known before anything is built on it."""
+    deleting: bool = False
+    unjudged: bool = True
+    """Whether there is news that insight has not been asked about."""
+    backlog: list[Point] | None = None
+    """Points that came while insight was being rebuilt from the history."""
+    _facts: Facts | None = None
+
+    def forget(self) -> None:
+        """Forgets what was derived."""
+        self._facts = None
+
+    def changed(self) -> None:
+        """There is news."""
+        self._facts = None
+        self.unjudged = True
+
+    def facts(self, now: float) -> Facts:
+        """What lists filter and sort by."""
+        facts = self._facts
+        if facts is None or (facts.state is State.RUNNING and not 0 <= now - facts.at < FRESH):
+            shown = view(self.job, now)
+            spent = shown.ledger.spent
+            facts = self._facts = Facts(
+                at=now,
+                state=shown.state,
+                verdict=shown.verdict,
+                framework=framework_of(self.job),
+                tags=frozenset(shown.tags),
+                percent=shown.progress.percent,
+                eta=shown.eta.seconds if shown.eta is not None else None,
+                spent=spent.money if spent.money is not None else spent.device_hours,
+            )
+        return facts

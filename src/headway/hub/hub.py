@@ -1,0 +1,424 @@
+"""The hub: the one door for reports and lifecycle events. Each is folded, stored and told on.
+
+One event loop, one thread; only the store works in others. Everything that is shown comes from memory, and an answer to whoever
+brought something is given only once it is durable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, Final
+
+from headway.errors import ConflictError, InvalidError, NotFoundError, StoreCorruptError, UnavailableError
+from headway.hub import intake, judging
+from headway.hub.broadcast import Broadcast, Subscription
+from headway.hub.clock import Clock, SteadyClock
+from headway.hub.entry import Entry
+from headway.hub.persist import Persister
+from headway.hub.query import page
+from headway.hub.settings import HubSettings
+from headway.protocol.directive import Answer
+from headway.protocol.history import Series, SeriesQuery
+from headway.protocol.job import Job, JobKey, JobPage, JobQuery, State
+from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registration, StopRequest
+from headway.protocol.report import Envelope, Report
+from headway.store.base import Store
+from headway.tracking.document import load
+from headway.tracking.fold import (
+    commands_for,
+    directives_for,
+    fold_lifecycle,
+    fold_registration,
+    fold_report,
+    fold_stop,
+)
+from headway.tracking.progress import overall
+from headway.tracking.silence import sweep
+from headway.tracking.state import governing, outcome
+from headway.tracking.tracked import TrackedJob
+from headway.tracking.view import view
+
+__all__ = ["Hub", "HubSettings", "HubStats"]
+
+logger = logging.getLogger(__name__)
+
+_SLEPT: Final = 5.0
+"""A look at the clock that comes this much late means that the server itself was not listening."""
+_NO_ENVELOPE: Final = Envelope()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubStats:
+    """What the hub has done since it started, for the metrics endpoint."""
+
+    jobs: int
+    running: int
+    reports: int
+    duplicates: int
+    points: int
+    failed_writes: int
+    waiting_writes: int
+    watchers: int
+    spooled_reports: int
+
+
+class Hub:
+    """All jobs, and the one way to change them. Its methods are called from one event loop."""
+
+    def __init__(self, store: Store, *, clock: Clock | None = None, settings: HubSettings | None = None) -> None:
+        self._store = store
+        self._clock = clock or SteadyClock()
+        self._settings = settings or HubSettings()
+        self._jobs: dict[JobKey, Entry] = {}
+        self._live: set[JobKey] = set()
+        """Jobs that time can change."""
+        self._persister = Persister(store, self._clock, self._restore)
+        self._broadcast = Broadcast(
+            self._show,
+            lambda: self._jobs,
+            self._clock,
+            interval=self._settings.broadcast_interval,
+            replay=self._settings.replay,
+        )
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._listening_since = self._ticked_at = self._clock()
+        self._reports = self._duplicates = self._points = self._failed = self._spooled = 0
+        self.ready = False
+        """Whether it takes reports: from the end of :meth:`start` to the beginning of :meth:`stop`."""
+
+    async def start(self) -> None:
+        """Opens the store, loads every job, and begins to listen.
+
+        Raises:
+            StoreLockedError, StoreCorruptError, UnavailableError: as :meth:`Store.open`.
+        """
+        await self._persister.open()
+        try:
+            for entry in await asyncio.to_thread(self._load):
+                self._jobs[entry.job.key] = entry
+        except BaseException:
+            await self._persister.close()
+            raise
+        self._live = set(self._jobs)
+        self._listening_since = self._ticked_at = self._clock()
+        self.tick()
+        self.ready = True
+        self._spawn(self._tick_forever())
+        if self._settings.spool is not None:
+            self._spawn(self._take_in_forever())
+
+    async def stop(self) -> None:
+        """Stops listening, ends the watchers, and closes the store once everything is written."""
+        self.ready = False
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._broadcast.close()
+        await self._persister.close()
+
+    # --- what comes in ---------------------------------------------------------------------------------------------
+
+    async def ingest(
+        self, key: JobKey, report: Report, envelope: Envelope = _NO_ENVELOPE, *, create: bool = False
+    ) -> Answer:
+        """Takes in one report; returns once it is persisted (a mere beat is not).
+
+        Raises:
+            NotFoundError: no such job, and ``create`` is not given.
+            UnavailableError: it could not be persisted; send it again.
+        """
+        self._listening()
+        self._reports += 1
+        if report.status is None and report.headway is None:
+            return Answer(interval=self._interval(), warnings=report.warnings)
+        entry = self._jobs.get(key)
+        if entry is None or entry.deleting:
+            if not create:
+                raise NotFoundError(f"there is no job {key}")
+            entry = self._create(key)
+        folded = fold_report(entry.job, report, envelope, self._clock())
+        if folded.newest:
+            judging.observe(entry, folded)
+            judge = entry.job.judge
+            if judge is not None and judge.insight is None and entry.backlog is None:
+                self._rebuild(entry)
+        self._duplicates += folded.duplicate
+        self._points += len(folded.points)
+        if folded.news:
+            self._changed(entry)
+        answer = Answer(
+            status=report.status,
+            ack=folded.seq,
+            interval=self._interval(),
+            directives=directives_for(entry.job, folded),
+            warnings=report.warnings,
+            want=("job",) if folded.run.info is None and report.headway is not None else (),
+        )
+        if folded.keep or entry.persisted is None:
+            await self._persister.keep(entry, folded.history)
+        return answer
+
+    async def register(self, key: JobKey, registration: Registration) -> tuple[Job, float]:
+        """Makes a job known, or begins its next attempt; answers the job and the seconds between signs of life.
+
+        Raises:
+            ConflictError: the job lives under another attempt, with another runner or by itself.
+            UnavailableError: it could not be persisted.
+        """
+        self._listening()
+        entry = self._jobs.get(key)
+        if entry is not None and not entry.deleting:
+            self._refuse_second(entry, registration)
+        else:
+            entry = self._create(key)
+        fold_registration(entry.job, registration, self._clock())
+        self._changed(entry)
+        await self._persister.keep(entry)
+        return self._view(entry), self._settings.heartbeat
+
+    async def lifecycle(self, key: JobKey, event: Lifecycle) -> LifecycleAnswer:
+        """Takes in a runner's event; returns once what it changes is persisted.
+
+        Raises:
+            NotFoundError: no such job.
+            UnavailableError: it could not be persisted.
+        """
+        self._listening()
+        entry = self._entry(key)
+        if fold_lifecycle(entry.job, event, self._clock()):
+            self._changed(entry)
+            await self._persister.keep(entry)
+        return LifecycleAnswer(
+            commands=commands_for(entry.job, event.attempt, event.runner), heartbeat=self._settings.heartbeat
+        )
+
+    async def stop_job(self, key: JobKey, request: StopRequest) -> Job:
+        """Asks a job to stop: its runner by a command, its run by a directive, each until acknowledged.
+
+        Raises:
+            NotFoundError: no such job.
+            ConflictError: it has ended, or nothing of it was started yet.
+            UnavailableError: it could not be persisted.
+        """
+        self._listening()
+        entry = self._entry(key)
+        job = entry.job
+        attempt = governing(job)
+        state = outcome(job, overall(job)).state
+        if state.ended or attempt is None:
+            raise ConflictError(f"job {key} is {state}: there is nothing to stop")
+        fold_stop(job, attempt.id, request, f"stop-{secrets.token_hex(8)}", self._clock())
+        self._changed(entry)
+        await self._persister.keep(entry)
+        return self._view(entry)
+
+    async def delete(self, key: JobKey) -> None:
+        """Forgets a job that has ended, with its history.
+
+        Raises:
+            NotFoundError: no such job.
+            ConflictError: it has not ended.
+            UnavailableError: it could not be deleted.
+        """
+        self._listening()
+        entry = self._entry(key)
+        state = outcome(entry.job, overall(entry.job)).state
+        if not state.ended:
+            raise ConflictError(f"job {key} is {state}: stop it first")
+        entry.deleting = True
+        try:
+            await self._persister.delete(entry)
+        except UnavailableError:
+            entry.deleting = False
+            raise
+        if self._jobs.get(key) is entry:
+            del self._jobs[key]
+            self._live.discard(key)
+        self._broadcast.changed(key)
+
+    # --- what is asked ---------------------------------------------------------------------------------------------
+
+    def job(self, key: JobKey) -> Job:
+        """One job, as it is now.
+
+        Raises:
+            NotFoundError: no such job.
+        """
+        entry = self._entry(key)
+        if key in self._live:
+            self._look(entry, self._clock())
+        return self._view(entry)
+
+    def jobs(self, query: JobQuery) -> JobPage:
+        """One page of the jobs that match.
+
+        Raises:
+            InvalidError: the query cannot be answered; names the parameter.
+        """
+        return page((entry for entry in self._jobs.values() if not entry.deleting), query, self._clock(), self._view)
+
+    async def series(self, key: JobKey, query: SeriesQuery) -> list[Series]:
+        """Metric history of a job.
+
+        Raises:
+            NotFoundError: no such job.
+            InvalidError: fewer than one point is asked for.
+        """
+        self._entry(key)
+        if query.points < 1:
+            raise InvalidError(f"expected at least 1, got {query.points}", field="points")
+        return await asyncio.to_thread(self._store.series, key, query)
+
+    async def metrics(self, key: JobKey) -> list[str]:
+        """Names of the metrics that a job has history of.
+
+        Raises:
+            NotFoundError: no such job.
+        """
+        self._entry(key)
+        return await asyncio.to_thread(self._store.metrics, key)
+
+    def subscribe(
+        self, *, namespace: str | None = None, name: str | None = None, last_event_id: str | None = None
+    ) -> Subscription:
+        """Watches all jobs, those of a namespace, or one: a snapshot first, then what changes."""
+        return self._broadcast.subscribe(namespace, name, last_event_id)
+
+    def stats(self) -> HubStats:
+        """Counters since the start."""
+        return HubStats(
+            jobs=len(self._jobs),
+            running=len(self._live),
+            reports=self._reports,
+            duplicates=self._duplicates,
+            points=self._points,
+            failed_writes=self._failed,
+            waiting_writes=self._persister.waiting,
+            watchers=self._broadcast.watchers,
+            spooled_reports=self._spooled,
+        )
+
+    # --- time ------------------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Looks at the clock: silence becomes Silent or Lost, and news is judged."""
+        now = self._clock()
+        if now - self._ticked_at > self._settings.tick + _SLEPT:
+            logger.warning(
+                "the server did not listen for %.0f s; that is not held against any job", now - self._ticked_at
+            )
+            self._listening_since = now
+        self._ticked_at = now
+        for key in list(self._live):
+            entry = self._jobs[key]
+            if not entry.deleting:
+                self._look(entry, now)
+                if outcome(entry.job, overall(entry.job)).state.ended and not entry.unjudged:
+                    self._live.discard(key)
+                    entry.job.judge = None
+
+    def _look(self, entry: Entry, now: float) -> None:
+        turned = entry.unjudged and judging.assess(entry, now)
+        entry.unjudged = False
+        if sweep(entry.job, now, self._listening_since, self._settings.patience) or turned:
+            entry.forget()
+            self._broadcast.changed(entry.job.key)
+            self._persister.keep_later(entry)
+
+    async def _tick_forever(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.tick)
+            try:
+                self.tick()
+            except Exception:  # the clock must go on for all other jobs
+                logger.exception("looking at the clock failed")
+
+    async def _take_in_forever(self) -> None:
+        folder = self._settings.spool
+        while folder is not None:
+            try:
+                self._spooled += await intake.take_in(folder, self.ingest, self._clock)
+            except UnavailableError as error:
+                logger.info("spooled reports wait: %s", error)
+            except Exception:  # a spool file that breaks this must not end it
+                logger.exception("taking in spooled reports failed")
+            await asyncio.sleep(self._settings.spool_interval)
+
+    # --- within ----------------------------------------------------------------------------------------------------
+
+    def _listening(self) -> None:
+        if not self.ready:
+            raise UnavailableError("the server is starting or ending", retry_after=1.0)
+
+    def _entry(self, key: JobKey) -> Entry:
+        entry = self._jobs.get(key)
+        if entry is None or entry.deleting:
+            raise NotFoundError(f"there is no job {key}")
+        return entry
+
+    def _create(self, key: JobKey) -> Entry:
+        if "\0" in key.namespace or "\0" in key.name or not key.namespace or not key.name:
+            raise InvalidError("a name must not be empty, nor hold a NUL", field="name")
+        now = self._clock()
+        entry = self._jobs[key] = Entry(TrackedJob(key=key, uid=secrets.token_hex(16), created_at=now, updated_at=now))
+        return entry
+
+    def _refuse_second(self, entry: Entry, registration: Registration) -> None:
+        attempt = governing(entry.job)
+        state = outcome(entry.job, overall(entry.job)).state
+        if attempt is None or attempt.id == registration.attempt or registration.runner in attempt.runners:
+            return
+        if not state.ended and state not in (State.PREEMPTED, State.RESTARTING):
+            raise ConflictError(f"job {entry.job.key} is {state}: stop it first, or give the new one another name")
+
+    def _changed(self, entry: Entry) -> None:
+        entry.changed()
+        self._live.add(entry.job.key)
+        self._broadcast.changed(entry.job.key)
+
+    def _interval(self) -> float:
+        """Seconds between reports that runs are asked for: longer when the store is behind."""
+        behind = self._persister.waiting / self._settings.busy_writes
+        return self._settings.report_interval * (1.0 if behind <= 1.0 else min(10.0, behind))
+
+    def _view(self, entry: Entry) -> Job:
+        return view(entry.job, self._clock())
+
+    def _show(self, key: JobKey) -> Job | None:
+        entry = self._jobs.get(key)
+        return None if entry is None or entry.deleting else self._view(entry)
+
+    def _load(self) -> list[Entry]:
+        entries = []
+        for key, document in self._store.load():
+            try:
+                entries.append(Entry(load(document), persisted=document))
+            except StoreCorruptError as error:
+                logger.error("job %s is left alone: %s", key, error)  # noqa: TRY400 - the message says it all
+        return entries
+
+    def _restore(self, entry: Entry) -> None:
+        """Puts a job back to what is persisted, after a write failed."""
+        self._failed += 1
+        key = entry.job.key
+        if entry.persisted is None:
+            if self._jobs.get(key) is entry:
+                del self._jobs[key]
+                self._live.discard(key)
+        else:
+            entry.job = load(entry.persisted)
+            entry.changed()
+        if self.ready:
+            self._broadcast.changed(key)
+
+    def _rebuild(self, entry: Entry) -> None:
+        self._spawn(judging.rebuild(entry, self._store, self._settings.insight_points))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,134 @@
+"""Takes jobs to the store, and tells who waits for it once it is durable.
+
+Per job one group of writes is under way at a time, and what comes meanwhile makes up the next group: so a job that is reported
+to often is encoded once per commit, and when a write fails nothing that was built on it has been acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from headway.errors import RetryableError, UnavailableError
+from headway.hub.clock import Clock
+from headway.hub.entry import Entry, Group, Waiting
+from headway.store.base import Completion, PointBatch, Store, Write
+from headway.tracking.document import dump
+from headway.tracking.fold import History
+
+logger = logging.getLogger(__name__)
+
+
+class Persister:
+    """The hub's only way to the store."""
+
+    def __init__(self, store: Store, clock: Clock, restore: Callable[[Entry], None]) -> None:
+        self._store = store
+        self._clock = clock
+        self._restore = restore
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.waiting = 0
+        """Writes that the store has not answered yet."""
+
+    async def open(self) -> None:
+        """Opens the store; see :meth:`Store.open` for what it raises."""
+        self._loop = asyncio.get_running_loop()
+        await asyncio.to_thread(self._store.open, self._done)
+
+    async def close(self) -> None:
+        """Closes the store once everything is written."""
+        await asyncio.to_thread(self._store.close)
+        await asyncio.sleep(0)  # what the store answered last is heard
+
+    async def keep(self, entry: Entry, history: History | None = None) -> None:
+        """Returns once a job, and the points of a report, are durable.
+
+        Raises:
+            UnavailableError: they could not be written; the job is again what is persisted.
+        """
+        heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._enqueue(entry, Waiting(history, heard))
+        await heard
+
+    def keep_later(self, entry: Entry) -> None:
+        """Persists a job without anybody waiting for it."""
+        self._enqueue(entry, Waiting(None, None))
+
+    async def delete(self, entry: Entry) -> None:
+        """Returns once a job and its history are gone for good.
+
+        Raises:
+            UnavailableError: they could not be deleted.
+        """
+        heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        group = Group([Waiting(None, heard)], b"", 1)
+        self.waiting += 1
+        self._store.submit(Write(key=entry.job.key, delete=True), (None, group))
+        await heard
+
+    def _enqueue(self, entry: Entry, waiting: Waiting) -> None:
+        entry.queue.append(waiting)
+        if entry.group is None:
+            self._flush(entry)
+
+    def _flush(self, entry: Entry) -> None:
+        waiting, entry.queue = entry.queue, []
+        batches = [_batch(one.history) for one in waiting if one.history is not None]
+        document = dump(entry.job, self._clock())
+        last = batches.pop() if batches else None
+        key = entry.job.key
+        group = entry.group = Group(waiting, document, len(batches) + 1)
+        self.waiting += group.left
+        for batch in batches:
+            self._store.submit(Write(key=key, points=batch), (entry, group))
+        self._store.submit(Write(key=key, document=document, points=last), (entry, group))
+
+    def _done(self, completions: Sequence[Completion]) -> None:
+        """Hears the store, in its thread."""
+        if self._loop is None or self._loop.is_closed():
+            logger.debug("%d writes were answered after the loop had ended", len(completions))
+            return
+        self._loop.call_soon_threadsafe(self._completed, completions)
+
+    def _completed(self, completions: Sequence[Completion]) -> None:
+        self.waiting -= len(completions)
+        for tag, error in completions:
+            entry, group = cast("tuple[Entry | None, Group]", tag)
+            group.left -= 1
+            group.error = group.error or error
+            if group.left == 0:
+                self._settle(entry, group)
+
+    def _settle(self, entry: Entry | None, group: Group) -> None:
+        failed = None if group.error is None else _unavailable(group.error)
+        waiting = group.waiting
+        if entry is not None:
+            entry.group = None
+            if failed is None:
+                entry.persisted = group.document
+            else:
+                waiting = [*waiting, *entry.queue]  # folded upon what was not written
+                entry.queue = []
+                logger.warning("%s could not be written: %s", entry.job.key, failed)
+                self._restore(entry)
+        for one in waiting:
+            if one.heard is not None and not one.heard.done():
+                if failed is None:
+                    one.heard.set_result(None)
+                else:
+                    one.heard.set_exception(failed)
+        if entry is not None and entry.queue:
+            self._flush(entry)
+
+
+def _batch(history: History) -> PointBatch:
+    return PointBatch(attempt=history.attempt, run=history.run, seq=history.seq, points=history.points)
+
+
+def _unavailable(error: Exception) -> UnavailableError:
+    wait = error.retry_after if isinstance(error, RetryableError) else None
+    unavailable = UnavailableError(f"the report could not be persisted: {error}", retry_after=wait)
+    unavailable.__cause__ = error
+    return unavailable

@@ -1,0 +1,253 @@
+"""A job as it is stored, and back: versioned JSON that holds what :mod:`headway.tracking.tracked` remembers.
+
+Written with every report that counts, so it is put together from pieces, and a piece that has not changed is not encoded again.
+Processes that only beat are left out: their next beat tells all there is to know of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+from headway.errors import InvalidError, StoreCorruptError
+from headway.protocol import codec
+from headway.protocol.job import JobKey, Platform, Spec
+from headway.protocol.lifecycle import StopRequest
+from headway.protocol.report import Checkpoint, Ending, Phase, RunInfo, Unit
+from headway.protocol.verdict import Condition, Verdict
+from headway.tracking.attempts import AttemptState, RunnerState, in_order
+from headway.tracking.judge import Judge
+from headway.tracking.runs import MetricState, RunState, StockState
+from headway.tracking.seqset import SeqSet
+from headway.tracking.tracked import StopState, TrackedJob
+
+VERSION: Final = 1
+PACE_SECONDS: Final = 10.0
+"""What was learnt of the pace is encoded anew this often: it is much, and old knowledge of it is nearly as good."""
+
+_write: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+_INF: Final = math.inf
+
+
+def dump(job: TrackedJob, now: float) -> bytes:
+    """The stored form of a job."""
+    if job.head_fragment is None:
+        job.head_fragment = _write(_head(job))[1:-1]
+    if job.conditions_fragment is None or job.conditions_fragment[0] is not job.conditions:
+        job.conditions_fragment = (job.conditions, _write(codec.encode(job.conditions)))
+    attempts = ",".join([attempt.fragment or _attempt_fragment(attempt) for attempt in job.ordered])
+    course = _write(list(job.course)) if job.course is not None else "null"
+    return (
+        f'{{"v":{VERSION},{job.head_fragment},"updatedAt":{job.updated_at!r},"conditions":{job.conditions_fragment[1]},'
+        f'"course":{course},"pace":{_pace_fragment(job.judge, now)},"attempts":[{attempts}]}}'
+    ).encode()
+
+
+def load(document: bytes) -> TrackedJob:
+    """The job that :func:`dump` described.
+
+    Raises:
+        StoreCorruptError: it cannot be understood, or was written by a newer version.
+    """
+    try:
+        value = json.loads(document)
+        if value["v"] != VERSION:
+            raise StoreCorruptError(
+                f"a stored job has version {value['v']}; this Headway reads {VERSION}: use a newer one"
+            )
+        return _job(value)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, InvalidError) as error:
+        raise StoreCorruptError(
+            f"a stored job cannot be understood: {error!r}; it begins with {document[:80]!r}"
+        ) from error
+
+
+def _head(job: TrackedJob) -> dict[str, Any]:
+    return {
+        "namespace": job.key.namespace,
+        "name": job.key.name,
+        "uid": job.uid,
+        "createdAt": job.created_at,
+        "platform": job.platform,
+        "spec": codec.encode(job.spec),
+        "tags": list(job.tags),
+        "log": job.log,
+        "host": job.host,
+        "stops": [
+            {
+                "id": stop.id,
+                "attempt": stop.attempt,
+                "askedAt": stop.asked_at,
+                "request": codec.encode(stop.request),
+                "runHeard": stop.run_heard,
+                "runnersHeard": stop.runners_heard,
+            }
+            for stop in job.stops
+        ],
+    }
+
+
+def _job(value: dict[str, Any]) -> TrackedJob:
+    job = TrackedJob(
+        key=JobKey(value["namespace"], value["name"]),
+        uid=value["uid"],
+        created_at=value["createdAt"],
+        updated_at=value["updatedAt"],
+        platform=Platform(value["platform"]),
+        spec=codec.decode(Spec, value["spec"]),
+        tags=tuple(value["tags"]),
+        log=value["log"],
+        host=value["host"],
+    )
+    job.stops = [
+        StopState(
+            stop["id"],
+            stop["attempt"],
+            stop["askedAt"],
+            codec.decode(StopRequest, stop["request"]),
+            stop["runHeard"],
+            stop["runnersHeard"],
+        )
+        for stop in value["stops"]
+    ]
+    job.conditions = tuple(codec.decode(Condition, one) for one in value["conditions"])
+    if value["course"] is not None:
+        job.course = (Verdict(value["course"][0]), value["course"][1])
+    if value["pace"] is not None:
+        job.judge = Judge.load(value["pace"])
+    job.attempts = {one["id"]: _attempt(one) for one in value["attempts"]}
+    job.ordered = in_order(job.attempts.values())
+    return job
+
+
+def _pace_fragment(judge: Judge | None, now: float) -> str:
+    if judge is None or judge.attempt is None:
+        return "null"
+    if judge.fragment is None or not 0 <= now - judge.fragment_at < PACE_SECONDS:
+        judge.fragment, judge.fragment_at = _write(codec.encode(judge.dump())), now
+    return judge.fragment
+
+
+def _attempt_fragment(attempt: AttemptState) -> str:
+    head = _write(
+        {
+            "id": attempt.id,
+            "knownAt": attempt.known_at,
+            "registered": attempt.registered,
+            "startedAt": attempt.started_at,
+            "lostAt": attempt.lost_at,
+            "runners": {
+                name: [one.heard_at, one.ended_at, codec.encode(one.ending), one.restarting]
+                for name, one in attempt.runners.items()
+            },
+        }
+    )[:-1]
+    runs = ",".join([run.fragment or _run_fragment(run) for run in attempt.runs.values() if run.wrote or run.ending])
+    attempt.fragment = f'{head},"runs":[{runs}]}}'
+    return attempt.fragment
+
+
+def _attempt(value: dict[str, Any]) -> AttemptState:
+    attempt = AttemptState(
+        value["id"],
+        value["knownAt"],
+        registered=value["registered"],
+        started_at=value["startedAt"],
+        lost_at=value["lostAt"],
+    )
+    for name, (heard, ended, ending, restarting) in value["runners"].items():
+        attempt.runners[name] = RunnerState(heard, ended, ending and codec.decode(Ending, ending), restarting)
+    for one in value["runs"]:
+        run = _run(one)
+        attempt.runs[run.run] = run
+    return attempt
+
+
+def _run_fragment(run: RunState) -> str:
+    saved, info, ending, stock = run.checkpoint, run.info, run.ending, run.stock
+    value: dict[str, Any] = {
+        "run": run.run,
+        "rank": run.rank,
+        "worldSize": run.world_size,
+        "wrote": run.wrote,
+        "seen": run.seen.spans,
+        "seq": run.seq,
+        "seqT": run.seq_t,
+        "spokeAt": run.spoke_at,
+        "firstSeen": run.first_seen,
+        "origin": None if run.origin == _INF else run.origin,
+        "step": [run.step, run.step_at, run.start],
+        "known": run.known,
+        "firstTotal": run.first_total,
+        "metrics": _metrics(run.metrics),
+        "gaps": run.gaps,
+    }
+    if saved is not None:
+        value["checkpoint"] = [*saved[:3], codec.encode(saved[3])]
+    if info is not None:
+        value["info"] = [info[0], codec.encode(info[1])]
+    if ending is not None:
+        value["ending"] = [*ending[:2], codec.encode(ending[2])]
+    if run.stack is not None:
+        value["stack"] = run.stack
+    if run.warnings:
+        value["warnings"] = run.warnings
+    if stock is not None:
+        low, high = stock.epoch_bounds
+        value["stock"] = [stock.claim, stock.final, stock.worth, low, None if high == _INF else high]
+    run.fragment = _write(value)
+    return run.fragment
+
+
+def _metrics(metrics: dict[str, MetricState]) -> dict[str, list[Any]]:
+    result = {}
+    for name, one in metrics.items():
+        value = one.value if -_INF < one.value < _INF else codec.encode_number(one.value)
+        low, high = (one.low, one.high) if one.low <= one.high else (None, None)
+        result[name] = [one.t, one.step, one.seq, value, low, high]
+    return result
+
+
+def _run(value: dict[str, Any]) -> RunState:
+    run = RunState(value["run"], value["rank"])
+    run.world_size, run.wrote = value["worldSize"], value["wrote"]
+    run.seen = SeqSet(value["seen"])
+    run.seq, run.seq_t, run.spoke_at = value["seq"], value["seqT"], value["spokeAt"]
+    run.first_seen = value["firstSeen"]
+    run.origin = _INF if value["origin"] is None else value["origin"]
+    run.step, run.step_at, run.start = value["step"]
+    run.known = {name: (seq, _known(name, one)) for name, (seq, one) in value["known"].items()}
+    run.first_total = _pair(value["firstTotal"])
+    run.gaps = value["gaps"]
+    for name, (t, step, seq, newest, low, high) in value["metrics"].items():
+        number = codec.NON_FINITE[newest] if isinstance(newest, str) else float(newest)
+        entry = run.metrics[name] = MetricState(t, step, seq, number)
+        if low is not None:
+            entry.low, entry.high = low, high
+    if (one := value.get("checkpoint")) is not None:
+        run.checkpoint = (one[0], one[1], one[2], codec.decode(Checkpoint, one[3]))
+    if (one := value.get("info")) is not None:
+        run.info = (one[0], codec.decode(RunInfo, one[1]))
+    if (one := value.get("ending")) is not None:
+        run.ending = (one[0], one[1], codec.decode(Ending, one[2]))
+    run.stack = value.get("stack")
+    run.warnings = tuple(value.get("warnings", ()))
+    if (one := value.get("stock")) is not None:
+        claim, final, worth, low, high = one
+        run.stock = StockState()
+        run.stock.claim = _pair(claim)
+        run.stock.final = None if final is None else (final[0], final[1], final[2])
+        run.stock.worth = worth
+        run.stock.epoch_bounds = (low, _INF if high is None else high)
+    return run
+
+
+def _pair(value: list[int] | None) -> tuple[int, int] | None:
+    return None if value is None else (value[0], value[1])
+
+
+def _known(name: str, value: Any) -> object:
+    if name == "unit":
+        return Unit(value)
+    return Phase(value) if name == "phase" else value

@@ -1,0 +1,213 @@
+"""The door of :mod:`headway.tracking`: events go in, the job changes, and what is to be kept comes out.
+
+Nothing here does I/O or looks at a clock: ``now`` is the server's time at receipt. Each fold is a join (see
+:mod:`headway.tracking.runs`): any order, repetition or delay of the same reports leads to the same job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from headway.protocol.directive import Directive, DirectiveKind
+from headway.protocol.lifecycle import Command, CommandKind, Lifecycle, LifecycleKind, Registration, StopRequest
+from headway.protocol.report import Envelope, Point, Progress, Report
+from headway.tracking.attempts import AttemptState, RunnerState
+from headway.tracking.runs import RunState
+from headway.tracking.stock import as_report, note
+from headway.tracking.tracked import StopState, TrackedJob
+
+_LARGEST: Final = 2**53
+"""Whole numbers up to here are exact everywhere."""
+
+MOST_STOPS: Final = 20
+"""Requests to stop that are remembered."""
+
+
+class History(NamedTuple):
+    """Points that a report adds to the history, and the name that makes storing them twice harmless."""
+
+    attempt: str
+    run: str
+    seq: int
+    points: tuple[Point, ...]
+
+
+@dataclass(slots=True)
+class Folded:
+    """What came of a report."""
+
+    attempt: AttemptState
+    run: RunState
+    seq: int
+    history: History | None
+    """Points to store."""
+    keep: bool
+    """Whether the job must be persisted before the report is acknowledged; a mere beat need not be."""
+    news: bool
+    """Whether watchers would see a difference other than in ages."""
+    duplicate: bool
+    newest: bool
+    """Whether it is the newest word of the run that writes the current attempt's progress."""
+    points: tuple[Point, ...]
+    progress: Progress
+
+
+def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float) -> Folded:
+    """Folds one report into its job."""
+    sent = now - max(0.0, envelope.age)
+    said = report.headway
+    stock = said is None
+    if said is None:
+        if report.status is None:
+            raise ValueError("a report holds a status, a headway object, or both")
+        said = as_report(job, report.status, envelope, sent)
+    elif not all(_storable(point) for point in said.points):
+        said = replace(said, points=tuple(point for point in said.points if _storable(point)))
+    attempt, new_attempt = job.attempt(said.attempt, sent)
+    run = attempt.runs.get(said.run)
+    new_run = run is None
+    if run is None:
+        run = attempt.runs[said.run] = RunState(said.run, said.rank)
+    duplicate = said.seq in run.seen
+    before = run.step
+    wrote = report.status is not None or bool(said.points)
+    run.take(said, sent, wrote=wrote, stock=stock, warnings=report.warnings)
+    if stock and report.status is not None:
+        note(run, report.status, said, before, sent)
+    attempt.fragment = None
+    revived = attempt.lost_at is not None and not attempt.registered and sent > attempt.lost_at
+    if revived:
+        attempt.lost_at = None
+    heard = _hear(job, said.acks, None)
+    job.updated_at = max(job.updated_at, sent)
+    writer = attempt.writer()
+    auxiliary = writer is not None and run is not writer and run.wrote and run not in attempt.writers()
+    history = None
+    if said.points:
+        where = f"{attempt.id}/{run.run}" if auxiliary else attempt.id
+        history = History(where, run.run, said.seq, said.points)
+    return Folded(
+        attempt=attempt,
+        run=run,
+        seq=said.seq,
+        history=history,
+        keep=run.wrote or new_attempt or revived or heard or said.ending is not None,
+        news=not duplicate and (wrote or new_run or revived or said.ending is not None),
+        duplicate=duplicate,
+        newest=not duplicate and attempt is job.current and run is writer and said.seq == run.seq,
+        points=said.points,
+        progress=said.progress,
+    )
+
+
+def _storable(point: Point) -> bool:
+    return 0 <= point[0] <= _LARGEST and -_LARGEST < point[1] < _LARGEST
+
+
+def directives_for(job: TrackedJob, folded: Folded) -> tuple[Directive, ...]:
+    """What the run that sent a report is still to be asked."""
+    if not job.stops or folded.run is not folded.attempt.writer():
+        return ()
+    return tuple(
+        Directive(id=stop.id, kind=DirectiveKind.STOP, reason=stop.request.reason)
+        for stop in job.stops
+        if stop.attempt == folded.attempt.id and not stop.run_heard
+    )
+
+
+def fold_registration(job: TrackedJob, registration: Registration, now: float) -> bool:
+    """Makes a runner's attempt known; whether the attempt is new."""
+    job.spec, job.tags = registration.spec, registration.tags
+    job.log = registration.log or job.log
+    job.host = registration.host or job.host
+    job.head_fragment = None
+    attempt, new = job.attempt(registration.attempt, now)
+    attempt.fragment = None
+    if not attempt.registered:
+        attempt.registered = True
+        attempt.lost_at = None
+    runner = attempt.runners.get(registration.runner)
+    if runner is None:
+        attempt.runners[registration.runner] = RunnerState(heard_at=now)
+    else:
+        runner.heard_at = max(runner.heard_at, now)
+    for other in job.ordered:
+        mine = other.runners.get(registration.runner)
+        if other is not attempt and mine is not None and mine.ended_at is None:
+            mine.ended_at, other.fragment = now, None
+    job.updated_at = max(job.updated_at, now)
+    return new
+
+
+def fold_lifecycle(job: TrackedJob, event: Lifecycle, now: float) -> bool:
+    """Folds a runner's event; whether it tells more than that the runner is alive."""
+    at = now - max(0.0, event.age)
+    attempt, new = job.attempt(event.attempt, at)
+    attempt.registered = True
+    attempt.fragment = None
+    runner = attempt.runners.get(event.runner)
+    if runner is None:
+        runner = attempt.runners[event.runner] = RunnerState(heard_at=at)
+        new = True
+    runner.heard_at = max(runner.heard_at, at)
+    news = new
+    if attempt.lost_at is not None and (at > attempt.lost_at or event.kind is LifecycleKind.ENDED):
+        attempt.lost_at = None
+        news = True
+    match event.kind:
+        case LifecycleKind.STARTED:
+            news = news or attempt.started_at is None
+            attempt.started_at = at if attempt.started_at is None else min(attempt.started_at, at)
+        case LifecycleKind.ENDED:
+            if runner.ended_at is None or runner.ending is None:
+                runner.ended_at, runner.ending, runner.restarting = at, event.ending, event.restarting
+                news = True
+        case LifecycleKind.ALIVE:
+            pass
+    news = _hear(job, event.acks, event.runner) or news
+    if news:
+        job.updated_at = max(job.updated_at, at)
+    return news
+
+
+def fold_stop(job: TrackedJob, attempt: str, request: StopRequest, identity: str, now: float) -> None:
+    """Asks an attempt to stop. What was asked of it before and not heard yet is replaced."""
+    job.stops = [stop for stop in job.stops if stop.attempt != attempt or stop.heard][-MOST_STOPS:]
+    job.stops.append(StopState(identity, attempt, now, request))
+    job.head_fragment = None
+    job.updated_at = max(job.updated_at, now)
+
+
+def commands_for(job: TrackedJob, attempt: str, runner: str) -> tuple[Command, ...]:
+    """What a runner of an attempt is still to be told."""
+    return tuple(
+        Command(
+            id=stop.id,
+            kind=CommandKind.STOP,
+            by=stop.request.by,
+            reason=stop.request.reason,
+            notice=stop.request.notice,
+            grace=stop.request.grace,
+        )
+        for stop in job.stops
+        if stop.attempt == attempt and runner not in stop.runners_heard
+    )
+
+
+def _hear(job: TrackedJob, acks: Collection[str], runner: str | None) -> bool:
+    """Notes what a runner (None: a run) has acknowledged; whether it is news."""
+    news = False
+    for stop in job.stops if acks else ():
+        if stop.id not in acks:
+            continue
+        if runner is None:
+            news = news or not stop.run_heard
+            stop.run_heard = True
+        elif runner not in stop.runners_heard:
+            stop.runners_heard.append(runner)
+            news = True
+    if news:
+        job.head_fragment = None
+    return news

@@ -1,0 +1,113 @@
+"""What learns from the current attempt of a job: its pace (for the ETA) and its course (for the conditions).
+
+Fed with the newest report of the writing run, in order. What it learns of the pace is stored with the job; its view of the
+metrics is rebuilt from the stored history when it is next needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from headway.insight.assess import RunInsight
+from headway.insight.eta import EtaEstimate, EtaEstimator
+from headway.insight.findings import Assessment
+from headway.protocol.report import Phase, Point
+from headway.protocol.verdict import ConditionType
+
+INSIGHT_TYPES = frozenset(
+    {
+        ConditionType.NON_FINITE,
+        ConditionType.DIVERGING,
+        ConditionType.OVERFITTING,
+        ConditionType.PLATEAUED,
+        ConditionType.EVAL_PLATEAUED,
+        ConditionType.FROZEN,
+    }
+)
+"""The conditions that are read from metrics."""
+
+
+class Judge:
+    """Pace and course of one job, attempt by attempt."""
+
+    __slots__ = ("attempt", "eta", "fragment", "fragment_at", "insight", "spoke_at", "t")
+
+    def __init__(self) -> None:
+        self.eta = EtaEstimator()
+        self.insight: RunInsight | None = None
+        """None until the stored history was read into it."""
+        self.attempt: str | None = None
+        self.t = 0.0
+        """The attempt's clock at the newest report."""
+        self.spoke_at = 0.0
+        """The server's clock at the newest report."""
+        self.fragment: str | None = None
+        self.fragment_at = 0.0
+
+    def observe(
+        self,
+        attempt: str,
+        *,
+        start: float,
+        step: int | None,
+        began: int | None,
+        t: float,
+        sent: float,
+        points: Iterable[Point] = (),
+        last_step_age: float = 0.0,
+        phase: Phase | None = None,
+        step_seconds: float | None = None,
+        total: int | None = None,
+        epoch: float | None = None,
+    ) -> None:
+        """Takes in the newest report of the current attempt's writing run.
+
+        Args:
+            attempt: its id; a new one begins the pace anew.
+            start: when the attempt began, by the server's clock.
+            step: where it stands.
+            began: the step at which it began.
+            t: the attempt's clock when the report was sent.
+            sent: the server's clock when the report was sent.
+            points: its points, in order.
+            last_step_age: seconds since the step was reached.
+            phase: what it is doing.
+            step_seconds: its median seconds per step.
+            total: steps in all.
+            epoch: epochs done.
+        """
+        if attempt != self.attempt:
+            self.eta.begin_attempt(None, t)
+            if self.insight is not None:
+                self.insight.begin_attempt(start, step=began if self.attempt is not None else None)
+            self.attempt = attempt
+        self.t, self.spoke_at = t, sent
+        if step is not None:
+            self.eta.observe(step, t - last_step_age, phase=phase, step_seconds=step_seconds)
+        if self.insight is not None:
+            for point in points:
+                self.insight.observe(point, total_steps=total, epoch=epoch)
+                epoch = None
+
+    def estimate(self, now: float, total: int | None) -> EtaEstimate | None:
+        """When the job will end, seen from ``now``."""
+        return self.eta.estimate(self.t + max(0.0, now - self.spoke_at), total)
+
+    def assess(self, now: float, eta: EtaEstimate | None) -> Assessment | None:
+        """What the metrics say; None before the history was read."""
+        if self.insight is None:
+            return None
+        return self.insight.assess(now, eta_seconds=None if eta is None else eta.seconds)
+
+    def dump(self) -> dict[str, Any]:
+        """What it has learnt of the pace, as JSON values."""
+        return {"attempt": self.attempt, "t": self.t, "spokeAt": self.spoke_at, "eta": self.eta.dump()}
+
+    @classmethod
+    def load(cls, state: Mapping[str, Any]) -> Judge:
+        """The judge that :meth:`dump` described."""
+        self = cls()
+        self.attempt, self.t, self.spoke_at = state["attempt"], state["t"], state["spokeAt"]
+        self.eta = EtaEstimator.load(state["eta"])
+        return self

@@ -1,0 +1,249 @@
+"""One process's word, folded: every field is a join, so that neither order nor repetition of its reports matters.
+
+Counts that only grow take the maximum, what may change either way is taken from the report with the highest sequence number
+that says it, and each metric keeps its newest value by the run's own clock. A value that is only ever looked at from outside
+(best in which direction, capped percentage) is decided in :mod:`headway.tracking.progress`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final, TypeGuard
+
+from headway.protocol import kubeflow
+from headway.protocol.report import Checkpoint, Ending, Point, Progress, RunInfo, RunReport
+from headway.tracking.seqset import SeqSet
+
+MOST_METRICS: Final = 1000
+"""Metrics of one run whose newest and extreme values are kept at hand; all are in the history."""
+
+_GAPS: Final = 5
+_ULID: Final = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+_REGISTERS: Final = ("total_steps", "epoch", "total_epochs", "unit", "samples", "tokens", "phase", "step_seconds")
+_INF: Final = math.inf
+
+
+class MetricState:
+    """Newest value of a metric by (time, step, sequence number), and its finite extremes."""
+
+    __slots__ = ("high", "low", "seq", "step", "t", "value")
+
+    def __init__(self, t: float, step: int, seq: int, value: float) -> None:
+        self.t = t
+        self.step = step
+        self.seq = seq
+        self.value = value
+        self.low = _INF
+        self.high = -_INF
+
+
+class RunState:
+    """Everything known of one run."""
+
+    __slots__ = (
+        "checkpoint",
+        "ending",
+        "first_seen",
+        "first_total",
+        "fragment",
+        "gaps",
+        "info",
+        "known",
+        "metrics",
+        "origin",
+        "rank",
+        "run",
+        "seen",
+        "seq",
+        "seq_t",
+        "spoke_at",
+        "stack",
+        "start",
+        "step",
+        "step_at",
+        "stock",
+        "warnings",
+        "world_size",
+        "wrote",
+    )
+
+    def __init__(self, run: str, rank: int) -> None:
+        self.run = run
+        self.rank = rank
+        self.world_size = 1
+        self.wrote = False
+        """Whether any report carried a status or points: such a run writes progress, the others only beat."""
+        self.seen = SeqSet()
+        self.seq = 0
+        """Highest sequence number."""
+        self.seq_t: float | None = None
+        """The attempt's clock when that report was sent."""
+        self.spoke_at = -_INF
+        """When that report was sent, by the server's clock."""
+        self.first_seen = _INF
+        self.origin = _INF
+        """When the attempt began, by the server's clock, as this run tells it."""
+        self.step: int | None = None
+        self.step_at: float | None = None
+        """When the highest step was reached."""
+        self.start: int | None = None
+        """The lowest step it stood at: where it began."""
+        self.known: dict[str, tuple[int, object]] = {}
+        """Fields of progress that may change either way: (sequence number, value)."""
+        self.first_total: tuple[int, int] | None = None
+        self.metrics: dict[str, MetricState] = {}
+        self.checkpoint: tuple[int, int, float, Checkpoint] | None = None
+        """(step, sequence number, when, what)."""
+        self.info: tuple[int, RunInfo] | None = None
+        self.ending: tuple[int, float, Ending] | None = None
+        """(sequence number, when, what)."""
+        self.stack: str | None = None
+        self.warnings: tuple[str, ...] = ()
+        self.gaps: list[float] = []
+        """Seconds between the newest reports."""
+        self.stock: StockState | None = None
+        self.fragment: str | None = None
+        """Its part of the stored document, as long as nothing changes."""
+
+    @property
+    def order(self) -> tuple[float, str]:
+        """Orders runs of one attempt by when they were first heard."""
+        return self.first_seen, self.run
+
+    @property
+    def advanced(self) -> bool:
+        """Whether a step was made under this run."""
+        return self.step is not None and self.start is not None and self.step > self.start
+
+    @property
+    def usual_gap(self) -> float | None:
+        """Median seconds between its newest reports."""
+        return sorted(self.gaps)[len(self.gaps) // 2] if self.gaps else None
+
+    def value(self, name: str) -> object:
+        """The newest known value of a field of progress."""
+        entry = self.known.get(name)
+        return None if entry is None else entry[1]
+
+    def take(self, report: RunReport, sent: float, *, wrote: bool, stock: bool, warnings: tuple[str, ...] = ()) -> None:
+        """Folds one report that was sent at ``sent`` by the server's clock.
+
+        Args:
+            report: what it said.
+            sent: when it was sent.
+            wrote: whether it carried a status or points.
+            stock: whether it was made of a stock client's post, whose points tell no step of their own.
+            warnings: what was mended in it.
+        """
+        seq = report.seq
+        self.fragment = None
+        self.seen.add(seq)
+        self.wrote = self.wrote or wrote
+        self.first_seen = min(self.first_seen, sent)
+        if _finite(report.sent_after):
+            self.origin = min(self.origin, sent - report.sent_after)
+        if seq > self.seq:
+            if self.seq:
+                self.gaps = [*self.gaps[1 - _GAPS :], max(0.0, sent - self.spoke_at)]
+            self.seq, self.spoke_at = seq, sent
+            self.seq_t = report.sent_after if _finite(report.sent_after) else None
+            self.rank, self.world_size = report.rank, report.world_size
+            self.stack, self.warnings = report.stack, warnings
+        elif seq == self.seq:
+            self.spoke_at = min(self.spoke_at, sent)
+        self._take_progress(report.progress, seq, sent)
+        if report.points:
+            tells_step = report.progress.step is None and not stock
+            self._take_points(report.points, seq, sent, tells_step=tells_step)
+        self._take_rest(report, sent)
+
+    def _take_progress(self, progress: Progress, seq: int, sent: float) -> None:
+        known = self.known
+        for name in _REGISTERS:
+            value = getattr(progress, name)
+            if value is None or value != value or value in (_INF, -_INF):  # noqa: PLR0124
+                continue
+            if name == "total_steps":
+                value = kubeflow.usable_total(value)
+                if value is None:
+                    continue
+                if self.first_total is None or seq < self.first_total[0]:
+                    self.first_total = (seq, value)
+            entry = known.get(name)
+            if entry is None or seq > entry[0]:
+                known[name] = (seq, value)
+        if progress.step is not None and progress.step >= 0:
+            age = progress.last_step_age
+            self._stand_at(progress.step, sent - max(0.0, age) if _finite(age) else sent)
+
+    def _stand_at(self, step: int, at: float) -> None:
+        if self.step is None or step > self.step:
+            self.step, self.step_at = step, at
+        elif step == self.step and self.step_at is not None:
+            self.step_at = min(self.step_at, at)
+        if self.start is None or step < self.start:
+            self.start = step
+
+    def _take_points(self, points: tuple[Point, ...], seq: int, sent: float, *, tells_step: bool) -> None:
+        metrics = self.metrics
+        begin = self.start
+        for step, t, cells in points:
+            most = 1
+            for name, (value, n, _, _) in cells.items():
+                most = max(most, n)
+                entry = metrics.get(name)
+                if entry is None:
+                    if len(metrics) >= MOST_METRICS:
+                        continue
+                    entry = metrics[name] = MetricState(t, step, seq, value)
+                elif (t, step, seq) >= (entry.t, entry.step, entry.seq):
+                    entry.t, entry.step, entry.seq, entry.value = t, step, seq, value
+                if -_INF < value < _INF:
+                    entry.low = min(entry.low, value)
+                    entry.high = max(entry.high, value)
+            if begin is None or step - most < begin:
+                begin = max(0, step - most)
+            if tells_step:
+                self._stand_at(step, sent)
+        self.start = begin
+
+    def _take_rest(self, report: RunReport, sent: float) -> None:
+        seq = report.seq
+        if (saved := report.checkpoint) is not None and (
+            self.checkpoint is None or (saved.step, seq) > self.checkpoint[:2]
+        ):
+            self.checkpoint = (saved.step, seq, sent, saved)
+        if report.job is not None and (self.info is None or seq > self.info[0]):
+            self.info = (seq, report.job)
+        if report.ending is not None and (self.ending is None or seq > self.ending[0]):
+            self.ending = (seq, sent, report.ending)
+        if report.ending is not None and report.ending.step is not None:
+            self._stand_at(report.ending.step, sent)
+
+
+class StockState:
+    """What is only needed for a client that sends no ``headway`` object."""
+
+    __slots__ = ("claim", "epoch_bounds", "final", "worth")
+
+    def __init__(self) -> None:
+        self.claim: tuple[int, int] | None = None
+        """(sequence number, percentage) of the newest post that named one and was not the last."""
+        self.final: tuple[int, float, float | None] | None = None
+        """(sequence number, when, exact epoch) of a bare 100 %, the way Transformers ends."""
+        self.worth = 1
+        """Most steps between two posts."""
+        self.epoch_bounds: tuple[float, float] = (0.0, _INF)
+        """Between how many steps an epoch has, by the pairs of step and rounded epoch posted."""
+
+
+def _finite(value: float | None) -> TypeGuard[float]:
+    return value is not None and -_INF < value < _INF
+
+
+def earliest_first(runs: list[RunState]) -> list[RunState]:
+    """Sorts runs by their start: by their ids where all tell it (a ULID does), else by when they were first heard."""
+    if all(_ULID.fullmatch(run.run) for run in runs):
+        return sorted(runs, key=lambda run: run.run)
+    return sorted(runs, key=lambda run: run.order)

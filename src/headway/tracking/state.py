@@ -1,0 +1,145 @@
+"""What state a job is in, and in what words.
+
+Where a runner announced the attempt, its word decides; a run's own ending only refines it. A job that reports by itself ends
+by its writing run's word. 100 % is never made up, and neither is an ending.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from headway.protocol.job import State
+from headway.protocol.report import Ending, EndingKind
+from headway.tracking.attempts import AttemptState, RunnerState
+from headway.tracking.progress import Overall, standing
+from headway.tracking.tracked import TrackedJob
+
+_STATES: Final = {
+    EndingKind.COMPLETED: State.COMPLETE,
+    EndingKind.EARLY_STOPPED: State.COMPLETE,
+    EndingKind.FAILED: State.FAILED,
+    EndingKind.DEADLINE: State.FAILED,
+    EndingKind.CANCELLED: State.STOPPED,
+    EndingKind.PREEMPTED: State.PREEMPTED,
+}
+_GOOD: Final = frozenset({EndingKind.COMPLETED, EndingKind.EARLY_STOPPED})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The state of a job, and how and when it ended, if it did."""
+
+    state: State
+    reason: str | None = None
+    ending: Ending | None = None
+    ended_at: float | None = None
+
+
+def governing(job: TrackedJob) -> AttemptState | None:
+    """The attempt that decides the state: the newest that a runner holds, else the current one."""
+    for attempt in reversed(job.ordered):
+        if attempt.registered:
+            if attempt is job.current or (attempt.runner_ending is None and attempt.lost_at is None):
+                return attempt
+            break
+    return job.current
+
+
+def outcome(job: TrackedJob, where: Overall) -> Outcome:
+    """The state of a job."""
+    attempt = governing(job)
+    if attempt is None:
+        return Outcome(State.CREATED)
+    if not attempt.registered:
+        return _by_itself(attempt, where)
+    end = attempt.runner_ending
+    if end is not None:
+        ending = _platform_ending(job, attempt, end, where)
+        state = State.RESTARTING if end.restarting else _STATES[ending.kind]
+        return Outcome(state, None if end.restarting else ending.message, ending, end.ended_at)
+    if attempt.lost_at is not None:
+        return Outcome(State.LOST, "no word from its runner", None, attempt.runner_heard_at)
+    if attempt.started_at is not None or attempt.runs:
+        return Outcome(State.RUNNING)
+    return Outcome(State.CREATED, "its processes have not been started yet")
+
+
+def _by_itself(attempt: AttemptState, where: Overall) -> Outcome:
+    writer = attempt.writer()
+    if writer is not None and writer.ending is not None:
+        _, at, own = writer.ending
+        ending = _refined(own.kind, own, own, where)
+        return Outcome(_STATES[ending.kind], ending.message, ending, at)
+    here = standing(attempt)
+    quiet = attempt.lost_at is not None
+    if writer is not None and writer.stock is not None and (here.finished or (quiet and where.complete)):
+        ending = _refined(EndingKind.COMPLETED, None, None, where)
+        return Outcome(State.COMPLETE, None, ending, writer.spoke_at)
+    if quiet:
+        return Outcome(State.LOST, "no word from it, and nobody else watches it", None, attempt.heard_at)
+    return Outcome(State.RUNNING)
+
+
+def _platform_ending(job: TrackedJob, attempt: AttemptState, end: RunnerState, where: Overall) -> Ending:
+    own = _own_ending(attempt)
+    said = end.ending or own
+    if said is None:
+        return _refined(
+            EndingKind.FAILED, Ending(kind=EndingKind.FAILED, message="its runner did not say how"), None, where
+        )
+    kind = said.kind
+    if kind in _GOOD and said.exit_code not in (None, 0):
+        kind = EndingKind.FAILED
+    asked = any(stop.heard for stop in job.stops if stop.attempt == attempt.id)
+    if asked and not (kind in _GOOD and where.complete):
+        kind = EndingKind.CANCELLED
+    if kind is EndingKind.COMPLETED and own is not None and own.kind is EndingKind.EARLY_STOPPED:
+        kind = EndingKind.EARLY_STOPPED
+    return _refined(kind, said, own, where)
+
+
+def _own_ending(attempt: AttemptState) -> Ending | None:
+    """What the processes said of their end: the writing run or, where it said nothing, the first that failed."""
+    writer = attempt.writer()
+    if writer is not None and writer.ending is not None:
+        return writer.ending[2]
+    failed = [run.ending for run in attempt.runs.values() if run.ending and run.ending[2].kind is EndingKind.FAILED]
+    return min(failed, key=lambda ending: ending[1])[2] if failed else None
+
+
+def _refined(kind: EndingKind, said: Ending | None, own: Ending | None, where: Overall) -> Ending:
+    step, total = where.step, where.total
+    if kind is EndingKind.COMPLETED and step is not None and total is not None and step < total:
+        kind = EndingKind.EARLY_STOPPED
+    said = said or Ending(kind=kind)
+    own = own or said
+    return Ending(
+        kind=kind,
+        step=step,
+        total_steps=total,
+        exit_code=said.exit_code,
+        signal=said.signal,
+        exception=own.exception or said.exception,
+        message=(own.message if own.exception else None) or said.message or own.message,
+        log_tail=said.log_tail or own.log_tail,
+    )
+
+
+def summary(state: State, ending: Ending | None, percent: int | None, where: Overall) -> str:
+    """The state in words."""
+    if state is State.COMPLETE:
+        if ending is None or ending.kind is not EndingKind.EARLY_STOPPED:
+            return "Complete"
+        if where.step is None:
+            return "Complete (early stopped)"
+        at = f"{where.step}/{where.total}" if where.total is not None else f"step {where.step}"
+        return f"Complete (early stopped at {at})"
+    if state is State.RUNNING:
+        return "Running, progress unknown" if percent is None else f"Running, {percent} %"
+    if state.ended or state in (State.PREEMPTED, State.RESTARTING):
+        if percent is not None:
+            return f"{state} at {percent} %"
+        if where.step is not None:
+            return f"{state} at step {where.step}"
+    return str(state)

@@ -1,0 +1,272 @@
+"""The job as it is shown: one document, made on demand from what is remembered."""
+
+from __future__ import annotations
+
+from headway.insight.eta import EtaEstimate
+from headway.protocol.job import Attempt, Eta, Job, RankInfo, State
+from headway.protocol.limits import CANONICAL_DIRECTIONS, CANONICAL_METRICS
+from headway.protocol.report import Checkpoint, RunInfo
+from headway.protocol.verdict import ConditionType, Verdict
+from headway.tracking.attempts import AttemptState
+from headway.tracking.conditions import standing as those_standing
+from headway.tracking.conditions import verdict_of
+from headway.tracking.ledger import ledger
+from headway.tracking.progress import Overall, best_metrics, newest_metrics, overall, shown, standing
+from headway.tracking.runs import RunState
+from headway.tracking.state import Outcome, governing, outcome, summary
+from headway.tracking.tracked import TrackedJob
+
+_GOES_NOWHERE = frozenset(
+    {
+        ConditionType.STALLED,
+        ConditionType.NON_FINITE,
+        ConditionType.DIVERGING,
+        ConditionType.RESTART_LOOP,
+        ConditionType.PLATEAUED,
+    }
+)
+
+
+def view(job: TrackedJob, now: float) -> Job:
+    """Everything there is to say of a job at ``now``."""
+    where = overall(job)
+    end = outcome(job, where)
+    running = end.state is State.RUNNING
+    progress = shown(job, where, now, running=running, complete=end.state is State.COMPLETE)
+    info = info_of(job)
+    directions = directions_of(job, info)
+    estimate = job.judge.estimate(now, where.total) if running and job.judge is not None else None
+    verdict, text = _verdict(job, where) if running else (None, None)
+    current = job.current
+    heard = current.heard_at if current is not None else None
+    saved = _checkpoint(current) if current is not None else None
+    attempts = tuple(_attempt(job, index, end) for index in range(len(job.ordered)))
+    begun = next((_begun(attempt) for attempt in job.ordered if _begun(attempt) is not None), None)
+    return Job(
+        namespace=job.key.namespace,
+        name=job.key.name,
+        uid=job.uid,
+        platform=job.platform,
+        state=end.state,
+        state_reason=end.reason,
+        summary=summary(end.state, end.ending, progress.percent, where),
+        ending=end.ending if end.state.ended or end.state is State.PREEMPTED else None,
+        verdict=verdict,
+        verdict_text=text,
+        conditions=job.conditions,
+        progress=progress,
+        resumed=_resumed(job, where),
+        eta=_eta(estimate, now),
+        metrics=newest_metrics(job),
+        best=best_metrics(job, directions),
+        directions=directions,
+        checkpoint=saved[3] if saved is not None else None,
+        attempts=attempts,
+        ranks=_ranks(current, now) if current is not None else (),
+        ledger=ledger(
+            job.spec,
+            _devices(job, info),
+            running_seconds=running_seconds(job, end, now),
+            remaining_seconds=estimate.seconds if estimate is not None else None,
+            at_risk_seconds=_at_risk(current, saved, now) if running and current is not None else None,
+            without_progress_seconds=_without_progress(job, now) if running else None,
+        ),
+        spec=job.spec,
+        config=info.config if info is not None else {},
+        tags=tuple(dict.fromkeys((*job.tags, *(info.tags if info is not None else ())))),
+        log=job.log,
+        host=job.host or (info.host if info is not None else None),
+        warnings=_warnings(where),
+        created_at=job.created_at,
+        started_at=begun,
+        ended_at=end.ended_at if end.state.ended else None,
+        updated_at=job.updated_at,
+        last_contact_age=None if heard is None or end.state.ended else max(0.0, now - heard),
+    )
+
+
+def info_of(job: TrackedJob) -> RunInfo | None:
+    """What the newest writing run said of itself."""
+    for attempt in reversed(job.ordered):
+        for run in reversed(attempt.writers()):
+            if run.info is not None:
+                return run.info[1]
+    return None
+
+
+def framework_of(job: TrackedJob) -> str | None:
+    """The framework, by the runner's word or the run's."""
+    if job.spec.framework is not None:
+        return job.spec.framework
+    info = info_of(job)
+    return info.framework if info is not None else None
+
+
+def directions_of(job: TrackedJob, info: RunInfo | None) -> dict[str, str]:
+    """Which way each metric that the job has is better, where it is known."""
+    directions = {}
+    for attempt in job.ordered:
+        for run in attempt.writers():
+            for name in run.metrics:
+                known = CANONICAL_DIRECTIONS.get(CANONICAL_METRICS.get(name, name))
+                if known is not None:
+                    directions[name] = known
+    return directions | (info.metrics if info is not None else {})
+
+
+def _devices(job: TrackedJob, info: RunInfo | None) -> int | None:
+    return job.spec.devices if job.spec.devices is not None else (info.devices if info is not None else None)
+
+
+def _verdict(job: TrackedJob, where: Overall) -> tuple[Verdict, str | None]:
+    stand = those_standing(job.conditions)
+    current = job.current
+    advanced = current is not None and standing(current).advanced
+    course, text = job.course if job.course is not None else (None, None)
+    if stand:
+        return verdict_of(stand[0]), stand[0].text
+    if not advanced:
+        return Verdict.STARTING, "no step has been made yet"
+    if course is None or course is Verdict.STARTING:
+        return Verdict.PROGRESSING, text or f"step {where.step}"
+    return course, text
+
+
+def _resumed(job: TrackedJob, where: Overall) -> str | None:
+    if len(job.ordered) < 2:
+        return None
+    start = standing(job.ordered[-1]).start
+    reached = max((step for a in job.ordered[:-1] if (step := standing(a).step) is not None), default=None)
+    if start is None or reached is None or start >= reached:
+        return None
+    if start == 0:
+        return "restarted from the beginning"
+    return f"resumed at {100 * start // where.total} %" if where.total else f"resumed at step {start}"
+
+
+def _eta(estimate: EtaEstimate | None, now: float) -> Eta | None:
+    if estimate is None:
+        return None
+    return Eta(
+        seconds=estimate.seconds,
+        low=estimate.low,
+        high=estimate.high,
+        finish_at=now + estimate.seconds,
+        basis=estimate.basis,
+    )
+
+
+def _warnings(where: Overall) -> tuple[str, ...]:
+    writer = where.here.writer
+    if writer is None:
+        return ()
+    warnings = list(writer.warnings)
+    if where.step is not None and where.total is not None and where.step > where.total:
+        warnings.append(f"step {where.step} is past the announced total of {where.total}")
+    first = writer.first_total
+    if first is not None and where.here.total is not None and first[1] != where.here.total:
+        warnings.append(f"the total was revised from {first[1]} to {where.here.total} steps")
+    return tuple(warnings)
+
+
+def _begun(attempt: AttemptState) -> float | None:
+    """When its processes are known to have run first; None as long as it was only announced."""
+    if attempt.started_at is None and not attempt.runs:
+        return None
+    return attempt.began_at
+
+
+def attempt_end(job: TrackedJob, index: int, end: Outcome) -> float | None:
+    """When an attempt ended; None while it goes on."""
+    attempt = job.ordered[index]
+    ended = attempt.runner_ending
+    if ended is not None:
+        return ended.ended_at
+    if attempt is governing(job) and (end.state.ended or end.state is State.PREEMPTED):
+        return end.ended_at
+    writer = attempt.writer()
+    if not attempt.registered and writer is not None and writer.ending is not None:
+        return writer.ending[1]
+    if index + 1 < len(job.ordered):
+        last = max(
+            (at for at in (attempt.heard_at, attempt.runner_heard_at) if at is not None), default=attempt.known_at
+        )
+        return max(attempt.began_at, min(last, job.ordered[index + 1].began_at))
+    return None
+
+
+def running_seconds(job: TrackedJob, end: Outcome, now: float) -> float:
+    """Seconds in Running, over all attempts."""
+    total = 0.0
+    for index, attempt in enumerate(job.ordered):
+        begun = _begun(attempt)
+        if begun is None:
+            continue
+        over = attempt_end(job, index, end)
+        total += max(0.0, (now if over is None else over) - begun)
+    return total
+
+
+def _attempt(job: TrackedJob, index: int, end: Outcome) -> Attempt:
+    attempt = job.ordered[index]
+    there = standing(attempt)
+    writer = there.writer
+    saved = _checkpoint(attempt)
+    ending = None
+    if attempt is governing(job):
+        ending = end.ending
+    elif attempt.runner_ending is not None:
+        ending = attempt.runner_ending.ending
+    if ending is None and writer is not None and writer.ending is not None:
+        ending = writer.ending[2]
+    start = there.start
+    return Attempt(
+        ordinal=index + 1,
+        id=attempt.id,
+        started_at=attempt.began_at,
+        ended_at=attempt_end(job, index, end),
+        first_step=None if start is None else start + there.advanced,
+        last_step=there.step,
+        resumed_from_step=start if start and index > 0 else None,
+        world_size=max((run.world_size for run in attempt.runs.values()), default=1),
+        ending=ending,
+        checkpoint=saved[3] if saved is not None else None,
+    )
+
+
+def _checkpoint(attempt: AttemptState) -> tuple[int, int, float, Checkpoint] | None:
+    saved = [run.checkpoint for run in attempt.runs.values() if run.checkpoint is not None]
+    return max(saved, key=lambda one: one[:2], default=None)
+
+
+def _ranks(attempt: AttemptState, now: float) -> tuple[RankInfo, ...]:
+    chain = attempt.writers()
+    ranks = [_rank(attempt, run, now, auxiliary=run.wrote and run not in chain) for run in attempt.runs.values()]
+    return tuple(sorted(ranks, key=lambda rank: (rank.auxiliary, rank.rank, rank.run)))
+
+
+def _rank(attempt: AttemptState, run: RunState, now: float, *, auxiliary: bool) -> RankInfo:
+    info = run.info[1] if run.info is not None else None
+    return RankInfo(
+        run=run.run,
+        rank=run.rank,
+        attempt=attempt.id,
+        last_contact_age=max(0.0, now - run.spoke_at),
+        step=run.step,
+        step_seconds=run.value("step_seconds"),  # type: ignore[arg-type]
+        phase=run.value("phase"),  # type: ignore[arg-type]
+        local_rank=info.local_rank if info is not None else None,
+        host=info.host if info is not None else None,
+        pid=info.pid if info is not None else None,
+        auxiliary=auxiliary,
+    )
+
+
+def _at_risk(attempt: AttemptState, saved: tuple[int, int, float, Checkpoint] | None, now: float) -> float | None:
+    since = saved[2] if saved is not None else _begun(attempt)
+    return None if since is None else now - since
+
+
+def _without_progress(job: TrackedJob, now: float) -> float:
+    onsets = [one.since for one in job.conditions if one.until is None and one.type in _GOES_NOWHERE]
+    return now - min(onsets) if onsets else 0.0
