@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from types import TracebackType
@@ -39,8 +40,9 @@ class AsyncClient(Connection):
         *,
         folders: Folders | None = None,
         timeout: float = 10.0,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
-        super().__init__(url, token, folders, timeout)
+        super().__init__(url, token, folders, timeout, environ)
         self._http = httpx2.AsyncClient(**self._options())
 
     async def close(self) -> None:

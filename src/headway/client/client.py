@@ -12,8 +12,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
@@ -50,6 +51,7 @@ class Client(Connection):
         token: bearer token; None: HEADWAY_TOKEN or HEADWAY_TOKEN_FILE, or the local server's own.
         folders: look for the server on this machine, by the record in these folders, whatever the environment says.
         timeout: seconds for one exchange.
+        environ: the environment that is meant.
 
     Raises:
         SettingsError: an address, token file or certificate file cannot be used.
@@ -63,8 +65,9 @@ class Client(Connection):
         *,
         folders: Folders | None = None,
         timeout: float = 10.0,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
-        super().__init__(url, token, folders, timeout)
+        super().__init__(url, token, folders, timeout, environ)
         self._http = httpx2.Client(**self._options())
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import httpx2
@@ -17,10 +18,12 @@ T = TypeVar("T")
 class Connection:
     """One server, wherever on this machine it may move to."""
 
-    def __init__(self, url: str | None, token: str | None, folders: Folders | None, timeout: float) -> None:
-        self._given = (url, token, folders)
+    def __init__(
+        self, url: str | None, token: str | None, folders: Folders | None, timeout: float, environ: Mapping[str, str]
+    ) -> None:
+        self._given = (url, token, folders, environ)
         self._timeout = timeout
-        self._endpoint = resolve(url, token, folders=folders)
+        self._endpoint = resolve(url, token, folders=folders, environ=environ)
 
     @property
     def url(self) -> str:
@@ -54,9 +57,9 @@ class Connection:
 
         A server of this machine may be back under another address; a token file may have been replaced.
         """
-        url, token, folders = self._given
+        url, token, folders, environ = self._given
         try:
-            found = resolve(url, token, folders=folders)
+            found = resolve(url, token, folders=folders, environ=environ)
         except HeadwayError:
             return False  # the caller still has the error that made it look
         if found.local != self._endpoint.local or (not found.local and found.url != self._endpoint.url):

@@ -1,0 +1,69 @@
+"""What the relay says back: an acknowledgement of what it keeps, and what it last heard from the server for that run."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from headway.protocol.directive import Answer
+from headway.protocol.report import Report
+
+INTERVAL: Final = 1.0
+"""Seconds between reports until the server says otherwise."""
+
+_MAX_RUNS: Final = 1024
+
+
+@dataclass(slots=True)
+class _Run:
+    heard: Answer = field(default_factory=lambda: Answer(interval=INTERVAL))
+    ack: int = 0
+    ahead: set[int] = field(default_factory=set)
+    """Sequence numbers kept beyond a gap."""
+
+
+class Answers:
+    """One for all runs of a job; safe between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runs: dict[str, _Run] = {}
+
+    def heard(self, run: str, answer: Answer) -> None:
+        """The server answered a report of ``run``."""
+        with self._lock:
+            self._run(run).heard = answer
+
+    def kept(self, run: str, report: Report) -> Answer:
+        """The answer to a report of ``run`` that is now on disk."""
+        with self._lock:
+            state = self._run(run)
+            ack = None
+            if report.headway is not None:
+                ack = self._acknowledge(state, report.headway.seq)
+                done = frozenset(report.headway.acks)
+                state.heard = replace(
+                    state.heard,
+                    directives=tuple(each for each in state.heard.directives if each.id not in done),
+                    want=() if report.headway.job is not None else state.heard.want,
+                )
+            heard = state.heard
+        warnings = tuple(dict.fromkeys((*report.warnings, *heard.warnings)))
+        return replace(heard, status=report.status, ack=ack, warnings=warnings)
+
+    @staticmethod
+    def _acknowledge(state: _Run, seq: int) -> int:
+        if seq > state.ack:
+            state.ahead.add(seq)
+        while state.ack + 1 in state.ahead:
+            state.ack += 1
+            state.ahead.discard(state.ack)
+        return state.ack
+
+    def _run(self, run: str) -> _Run:
+        if run not in self._runs:
+            if len(self._runs) >= _MAX_RUNS:
+                del self._runs[next(iter(self._runs))]
+            self._runs[run] = _Run()
+        return self._runs[run]

@@ -1,0 +1,197 @@
+"""Everything that stands beside the command while it runs: relay, keep, forwarder and the line to the server."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from headway.errors import HeadwayError
+from headway.protocol.lifecycle import Command, Lifecycle, LifecycleKind
+from headway.protocol.report import Ending
+from headway.reporter.folders import Folders, private_folder
+from headway.reporter.identity import new_run_id
+from headway.runner.answers import Answers
+from headway.runner.enrol import Connector, Enrolment, enrol
+from headway.runner.forward import Forwarder
+from headway.runner.keep import Keep
+from headway.runner.link import Link
+from headway.runner.names import attempt_id
+from headway.runner.relay import Relay, job_variable, reachable_without_proxy
+from headway.runner.request import RunRequest
+
+_DROPPED: Final = ("HEADWAY_TOKEN_FILE", "HEADWAY_CA_FILE", "KUBEFLOW_TRAINER_SERVER_CA_CERT")
+"""Variables that would be wrong together with the relay's."""
+_LEAST_SECONDS: Final = 0.5
+
+RUNNER_VARIABLE: Final = "HEADWAY_RUNNER"
+"""Tells a runner within a runner that the job is tracked already."""
+
+
+class Tracking:
+    """Tracks one job over all its attempts.
+
+    Args:
+        request: what to run.
+        on_command: hears each command of the server.
+        say: tells the user one line.
+
+    Raises:
+        ConflictError: the name that the user asked for is another living runner's.
+        OSError: neither a port nor a file can be had.
+        HeadwayError: a setting cannot be used.
+    """
+
+    def __init__(self, request: RunRequest, on_command: Callable[[Command], None], say: Callable[[str], None]) -> None:
+        self._request, self._say = request, say
+        self.runner = new_run_id()
+        folders = _usable(Folders.from_env(request.environ), say)
+        connector = Connector(request, folders)
+        enrolment = enrol(request, self.runner, connector, folders, say)
+        self.key, self._registration = enrolment.key, enrolment.registration
+        self._announce(enrolment)
+        self._folders = folders
+        self.log = Path(enrolment.registration.log or "")
+        private_folder(self.log.parent)
+        self._token_file = private_folder(folders.runtime) / f"relay-{self.runner}.token"
+        self._keep = Keep(folders.spool, self.key, f"relay-{self.runner}", self._registration.attempt)
+        answers = Answers()
+        self._relay = Relay(self.key, self._keep, answers)
+        self._token_file.touch(mode=0o600)
+        self._token_file.write_text(self._relay.token, encoding="utf-8")
+        self._link = Link(
+            self.key,
+            connector.client,
+            on_command,
+            revive=connector.revive,
+            say=say,
+        )
+        self._forwarder = Forwarder(self._keep, answers, self._link.report, self._link.renew)
+        self._link.on_back = self._forwarder.nudge
+        if enrolment.client is not None and enrolment.registered is not None:
+            registered = enrolment.registered
+            self._link.adopt(enrolment.client, self._registration, registered.token, registered.heartbeat)
+        else:
+            self._link.register(self._registration)
+        self._relay.start()
+        self._link.start()
+        self._forwarder.start()
+
+    def _announce(self, enrolment: Enrolment) -> None:
+        if enrolment.problem is not None:
+            self._say(
+                f"{self.key} is not shown anywhere yet, its reports are kept: {' '.join(str(enrolment.problem).split())}"
+            )
+        elif not self._request.quiet:
+            self._say(f"tracking {self.key}; see it with `headway watch {self.key.name}`")
+
+    def begin(self, ordinal: int) -> dict[str, str]:
+        """The ``ordinal``-th attempt (from 1) is about to start: the environment for its processes."""
+        attempt = attempt_id(self.runner, ordinal, self._request.environ)
+        if ordinal > 1:
+            self._registration = replace(self._registration, attempt=attempt)
+            self._link.register(self._registration)
+        self._relay.begin(attempt, f"stock-{self.runner}-{ordinal}")
+        environ = {name: value for name, value in self._request.environ.items() if name not in _DROPPED}
+        environ |= {
+            "HEADWAY_URL": self._relay.url,
+            "HEADWAY_TOKEN": self._relay.token,
+            "HEADWAY_JOB": job_variable(self.key),
+            "HEADWAY_ATTEMPT": attempt,
+            RUNNER_VARIABLE: self.runner,
+            "KUBEFLOW_TRAINER_SERVER_URL": self._relay.status_url,
+            "KUBEFLOW_TRAINER_SERVER_TOKEN": str(self._token_file),
+        }
+        reachable_without_proxy(environ)
+        return environ
+
+    def started(self, pid: int) -> None:
+        """The processes of the attempt were started."""
+        self._link.tell(self._event(LifecycleKind.STARTED, pid=pid))
+
+    def ended(self, ending: Ending, *, restarting: bool, hurry: Callable[[], bool]) -> None:
+        """The attempt ended. What it reported goes out first, as far as the finish time-out allows.
+
+        Args:
+            ending: how.
+            restarting: the next attempt follows.
+            hurry: whether the user has lost patience.
+        """
+        flushed = _until(self._forwarder.flush, self._finish_timeout(), hurry)
+        self._link.tell(self._event(LifecycleKind.ENDED, ending=ending, restarting=restarting))
+        if not restarting:
+            _until(self._link.flush, self._finish_timeout() if flushed else _LEAST_SECONDS, hurry)
+
+    def close(self) -> None:
+        """Ends everything; what could not be handed on stays on disk, and the user hears of it."""
+        self._forwarder.close()
+        unheard = self._link.close()
+        self._relay.close()
+        try:
+            for age, item in unheard:
+                self._keep.note(item, age)
+        except OSError as error:
+            self._say(f"how the run ended could not be kept: {error}")
+        left = self._keep.close()
+        self._token_file.unlink(missing_ok=True)
+        if left or unheard:
+            what = f"{left} report{'' if left == 1 else 's'}" if left else "how the run ended"
+            self._say(f"{what} could not be sent and waits in {self._folders.spool} for the next server to start")
+
+    def _event(
+        self,
+        kind: LifecycleKind,
+        *,
+        ending: Ending | None = None,
+        restarting: bool = False,
+        pid: int | None = None,
+    ) -> Lifecycle:
+        registration = self._registration
+        return Lifecycle(
+            kind=kind,
+            runner=registration.runner,
+            attempt=registration.attempt,
+            ending=ending,
+            restarting=restarting,
+            pid=pid,
+        )
+
+    def _finish_timeout(self) -> float:
+        try:
+            return max(float(self._request.environ.get("HEADWAY_FINISH_TIMEOUT") or 3.0), 0.0)
+        except ValueError:
+            return 3.0
+
+
+def _until(wait: Callable[[float], bool], timeout: float, hurry: Callable[[], bool]) -> bool:
+    """Whether what is waited for came; looks up now and then whether it still matters."""
+    end = time.monotonic() + timeout
+    while True:
+        left = end - time.monotonic()
+        if wait(min(max(left, 0.0), 0.2)):
+            return True
+        if left <= 0 or hurry():
+            return False
+
+
+def _usable(folders: Folders, say: Callable[[str], None]) -> Folders:
+    """The folders themselves, or ones under the system's temporary folder where they cannot be written."""
+    try:
+        for folder in (folders.spool, folders.logs, folders.runtime):
+            if not os.access(private_folder(folder), os.W_OK | os.X_OK):
+                raise PermissionError(f"{folder} cannot be written")
+    except OSError as error:
+        root = Path(tempfile.mkdtemp(prefix="headway-"))
+        say(f"files of this run are kept in {root}: {error}")
+        return Folders(root / "state", root / "run")
+    return folders
+
+
+def problem_of(error: Exception) -> str:
+    """Why tracking could not be set up, in one line."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, HeadwayError) and text else f"{type(error).__name__}: {text}"
