@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from headway.errors import StoreCorruptError
+from headway.errors import StoreCorruptError, UnavailableError
 from headway.store.migrations import Migration
 from headway.store.sqlite.failures import corrupt
 from headway.store.sqlite.settings import SqliteSettings
@@ -22,9 +22,12 @@ _MAGIC: Final = b"SQLite format 3\x00"
 
 def connect_writer(path: Path, settings: SqliteSettings) -> sqlite3.Connection:
     """The one connection that writes; made here, used by the writer's thread. The database is created if it is not there."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    with path.open("rb") as file:
-        head = file.read(len(_MAGIC))
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        head = os.pread(descriptor, len(_MAGIC), 0)
+        os.close(descriptor)
+    except OSError as error:
+        raise UnavailableError(f"the database {path} cannot be written: {error.strerror}") from error
     if head and head != _MAGIC:
         raise corrupt(path, "it is not a SQLite database")
     connection = sqlite3.connect(
