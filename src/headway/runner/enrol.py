@@ -139,7 +139,7 @@ def log_path(folders: Folders, key: JobKey, runner: str) -> Path:
 
 def _spec(request: RunRequest) -> Spec:
     nodes, per_node = 1, request.devices
-    told = request.environ.get("SLURM_NNODES", "")
+    told = request.environ.get("SLURM_NNODES", "") if request.nodes is None else str(request.nodes)
     if told.isdecimal() and int(told) > 0 and (per_node is None or per_node % int(told) == 0):
         nodes = int(told)
         per_node = None if per_node is None else per_node // nodes

@@ -20,6 +20,8 @@ class RunRequest:
     namespace: str = LOCAL_NAMESPACE
     devices: int | None = None
     """Devices of the whole job."""
+    nodes: int | None = None
+    """Nodes that take part; None: what Slurm says, else one."""
     device_type: str | None = None
     price_per_hour: float | None = None
     """Price of the whole job per hour."""
