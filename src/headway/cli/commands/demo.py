@@ -1,0 +1,129 @@
+"""``headway demo``: real training jobs of a small language model, shown live."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from headway.cli.follow import Follower
+    from headway.cli.render.view import Seen
+    from headway.client.client import Client
+
+_PREFIX = "demo-"
+_LEAST = 10.0
+_CLOSING = 6.0
+"""Seconds of the whole that are left for stopping the jobs and printing the summary."""
+
+
+def demo(
+    *,
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=15, metavar="N", help="End after so long; else with the last job.", show_default=False),
+    ] = None,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the dashboard in a browser.")] = False,
+) -> None:
+    """Train a few small language models on this machine, each with a fate of its own, and show them live.
+
+    They are jobs like any other: look at them with ls, show and logs afterwards.
+    """
+    import subprocess
+    import sys
+    import time
+
+    from headway.cli import terminal
+    from headway.cli.follow import Follower
+    from headway.client.client import Client
+    from headway.client.local_server import ensure_server
+
+    began = time.monotonic()
+    record = ensure_server()
+    terminal.say(f"Headway runs at {record.url}. Training small language models on the standard library's sources:")
+    with Client() as client, Follower(client, namespace="local") as follower:
+        if not no_open:
+            _open_dashboard(client)
+        arguments = [sys.executable, "-m", "headway.demo"]
+        if seconds is not None:
+            left = seconds - (time.monotonic() - began)
+            arguments += ["--seconds", str(max(_LEAST, left - _CLOSING)), "--length", str(max(_LEAST, left - _CLOSING))]
+        conductor = subprocess.Popen(arguments, stdin=subprocess.DEVNULL)
+        try:
+            _show(follower, conductor)
+        except KeyboardInterrupt:
+            terminal.note("stopping the demo's jobs")
+            conductor.terminate()
+            conductor.wait()
+        finally:
+            if conductor.poll() is None:
+                conductor.terminate()
+                conductor.wait()
+        _summary(client)
+    terminal.note("They are still there: headway ls, headway show demo-healthy, headway logs demo-crash-resume")
+    if conductor.returncode:
+        raise typer.Exit(1)
+
+
+def _show(follower: Follower, conductor: subprocess.Popen[bytes]) -> None:
+    """Draws the jobs until the conductor has ended: live on a terminal, as a table each ten seconds elsewhere."""
+    import time
+
+    from headway.cli import terminal
+    from headway.cli.commands.watch import animate
+    from headway.cli.render.listing import listing
+    from headway.cli.render.live import board
+
+    def jobs() -> list[Seen]:
+        return [seen for key, seen in follower.jobs.items() if key.name.startswith(_PREFIX)]
+
+    if terminal.is_fancy():
+        animate(
+            follower,
+            lambda _, view: board(jobs(), view, height=terminal.console().height),
+            lambda _: conductor.poll() is not None,
+            transient=True,
+        )
+        return
+    drawn = time.monotonic() - 7
+    while conductor.poll() is None:
+        follower.wait(0.5)
+        if time.monotonic() - drawn >= 10 and jobs():
+            drawn = time.monotonic()
+            terminal.show(listing(jobs(), terminal.view(follower.now)))
+            terminal.say("")
+
+
+def _summary(client: Client) -> None:
+    """What became of each job."""
+    import time
+
+    from headway.cli import terminal
+    from headway.cli.render.listing import listing
+    from headway.cli.render.view import Seen
+    from headway.protocol.job import JobQuery
+
+    now = time.time()
+    jobs = client.jobs(JobQuery(namespaces=frozenset({"local"}), text=_PREFIX, sort="createdAt")).items
+    terminal.show(listing([Seen(job, now) for job in jobs if job.name.startswith(_PREFIX)], terminal.view(now)))
+
+
+def _open_dashboard(client: Client) -> None:
+    """Opens the dashboard, logged in, where the server has one and there is somebody to look at it."""
+    import urllib.error
+    import urllib.request
+    import webbrowser
+
+    from headway.cli import terminal
+
+    if not terminal.is_fancy():
+        return
+    try:
+        with urllib.request.urlopen(client.url + "/", timeout=2) as page:  # noqa: S310 - the server's own address
+            has_page = page.headers.get_content_type() == "text/html"
+    except (urllib.error.URLError, OSError):
+        return
+    if has_page:
+        webbrowser.open(client.login_url())

@@ -1,0 +1,57 @@
+"""``headway run``: starts a training command and tracks it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headway.cli.commands.options import LOCAL, Namespace
+
+
+def run(
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND…", help="What to run.", show_default=False)],
+    *,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the job; else made from the script's.", show_default=False),
+    ] = None,
+    namespace: Namespace = LOCAL,
+    devices: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Devices of the whole job, for the ledger.", show_default=False),
+    ] = None,
+    nodes: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Nodes that take part; else what Slurm says.", show_default=False),
+    ] = None,
+    device_type: Annotated[str | None, typer.Option(metavar="TYPE", help="Such as H100.", show_default=False)] = None,
+    price_per_hour: Annotated[
+        float | None, typer.Option(min=0, metavar="X", help="Price of the whole job per hour.", show_default=False)
+    ] = None,
+    restarts: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Start again after a failure, at most so often.")
+    ] = 0,
+    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; may be repeated.")] = None,
+) -> None:
+    """Run a training command and track it. Its exit code becomes this one's.
+
+    headway run --name fraud-ft --devices 8 --price-per-hour 55 -- python train.py
+    """
+    from headway.runner import RunRequest
+    from headway.runner import run as run_job
+
+    code = run_job(
+        RunRequest(
+            command=tuple(command),
+            name=name,
+            namespace=namespace,
+            devices=devices,
+            nodes=nodes,
+            device_type=device_type,
+            price_per_hour=price_per_hour,
+            restarts=restarts,
+            tags=tuple(tag or ()),
+        )
+    )
+    raise typer.Exit(code)
