@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.commands import demo, doctor, jobs, logs, run, server, show, watch
+from headway.cli.commands import check, demo, doctor, jobs, logs, run, server, show, watch
 
 app = typer.Typer(
     name="headway",
@@ -35,6 +35,7 @@ app.command("demo", rich_help_panel=_STARTING)(demo.demo)
 app.command("ls", rich_help_panel=_LOOKING)(jobs.ls)
 app.command("watch", rich_help_panel=_LOOKING)(watch.watch)
 app.command("show", rich_help_panel=_LOOKING)(show.show)
+app.command("check", rich_help_panel=_LOOKING)(check.check)
 app.command("logs", rich_help_panel=_LOOKING)(logs.logs)
 app.command("stop", rich_help_panel=_ACTING)(jobs.stop)
 app.command("rm", rich_help_panel=_ACTING)(jobs.rm)

@@ -341,7 +341,7 @@ class Hub:
         folder = self._settings.spool
         while folder is not None:
             try:
-                self._spooled += await intake.take_in(folder, self.ingest, self._clock)
+                self._spooled += await intake.take_in(folder, self, self._clock)
             except UnavailableError as error:
                 logger.info("spooled reports wait: %s", error)
             except Exception:  # a spool file that breaks this must not end it

@@ -6,17 +6,20 @@ what is interrupted is begun again, and (run, sequence number) keeps anything fr
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import logging
 import os
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from headway.errors import InvalidError, StoreCorruptError
+from headway.errors import ConflictError, InvalidError, NotFoundError, StoreCorruptError
+from headway.protocol.codec import decode
 from headway.protocol.directive import Answer
-from headway.protocol.job import JobKey
+from headway.protocol.job import Job, JobKey
+from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registration
 from headway.protocol.report import Envelope, Report
 from headway.protocol.wire import decode_report
 from headway.reporter.transports.spool import SpoolLine, read_spool
@@ -24,16 +27,20 @@ from headway.reporter.transports.spool import SpoolLine, read_spool
 logger = logging.getLogger(__name__)
 
 
-class Ingest(Protocol):
-    """As :meth:`headway.hub.hub.Hub.ingest`."""
+class Door(Protocol):
+    """As :class:`~headway.hub.hub.Hub`: returns from each only once it is persisted."""
 
-    def __call__(
-        self, key: JobKey, report: Report, envelope: Envelope = ..., *, create: bool = ...
-    ) -> Coroutine[Any, Any, Answer]:
-        """Takes in one report; returns once it is persisted."""
+    async def ingest(self, key: JobKey, report: Report, envelope: Envelope = ..., *, create: bool = ...) -> Answer:
+        """Takes in one report."""
+
+    async def register(self, key: JobKey, registration: Registration) -> tuple[Job, float]:
+        """Makes a job known, or begins its next attempt."""
+
+    async def lifecycle(self, key: JobKey, event: Lifecycle) -> LifecycleAnswer:
+        """Takes in a runner's event."""
 
 
-async def take_in(folder: Path, ingest: Ingest, clock: Callable[[], float]) -> int:
+async def take_in(folder: Path, door: Door, clock: Callable[[], float]) -> int:
     """Takes in all files that nobody writes; answers how many reports that were.
 
     Raises:
@@ -43,7 +50,7 @@ async def take_in(folder: Path, ingest: Ingest, clock: Callable[[], float]) -> i
     for path in _files(folder):
         with _held(path) as held:
             if held:
-                count += await _take_file(path, ingest, clock)
+                count += await _take_file(path, door, clock)
     return count
 
 
@@ -71,13 +78,13 @@ def _held(path: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-async def _take_file(path: Path, ingest: Ingest, clock: Callable[[], float]) -> int:
+async def _take_file(path: Path, door: Door, clock: Callable[[], float]) -> int:
     count = 0
     try:
         header, lines = read_spool(path)
         key = JobKey(header.namespace, header.name)
         for line in lines:
-            count += await _take_line(path, key, line, ingest, clock)
+            count += await _take_line(path, key, line, door, clock)
     except StoreCorruptError as error:
         _put_aside(path, error)
         return count
@@ -99,11 +106,19 @@ def _remove(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-async def _take_line(path: Path, key: JobKey, line: SpoolLine, ingest: Ingest, clock: Callable[[], float]) -> int:
-    envelope = Envelope(age=max(0.0, clock() - line.at), attempt=line.attempt, run=line.run, seq=line.seq)
+async def _take_line(path: Path, key: JobKey, line: SpoolLine, door: Door, clock: Callable[[], float]) -> int:
+    age = max(0.0, clock() - line.at)
     try:
-        await ingest(key, decode_report(line.body), envelope, create=True)
-    except InvalidError as error:
-        logger.warning("%s: a report was left out: %s", path, error)
+        if line.registration is not None:
+            await door.register(key, decode(Registration, line.registration, "registration"))
+        if line.lifecycle is not None:
+            event = decode(Lifecycle, line.lifecycle, "lifecycle")
+            await door.lifecycle(key, dataclasses.replace(event, age=age))
+        if line.body is None:
+            return 0
+        envelope = Envelope(age=age, attempt=line.attempt, run=line.run, seq=line.seq)
+        await door.ingest(key, decode_report(line.body), envelope, create=True)
+    except (InvalidError, NotFoundError, ConflictError) as error:
+        logger.warning("%s: a line was left out: %s", path, error)
         return 0
     return 1

@@ -164,6 +164,8 @@ class Keep:
     def done(self) -> None:
         """The oldest report is settled."""
         with self._changed:
+            if not self._entries:
+                return  # closed meanwhile
             segment = self._entries.popleft().segment
             segment.waiting -= 1
             if not segment.waiting and segment is not self._current:

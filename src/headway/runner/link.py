@@ -49,6 +49,8 @@ class Link:
         say: Callable[[str], None],
     ) -> None:
         self.key = key
+        self.reachable = False
+        """Whether the server answered when it was last spoken to."""
         self._connect = connect
         self._on_command = on_command
         self.on_back: Callable[[], None] = lambda: None
@@ -72,6 +74,7 @@ class Link:
         """The job is registered already, by ``client``."""
         with self._lock:
             self._client, self._newest, self._token, self._heartbeat = client, registration, token, heartbeat
+            self.reachable = True
 
     def start(self) -> None:
         """Begins to give life signs."""
@@ -146,17 +149,17 @@ class Link:
             return [(now - at, item) for at, item in self._waiting]
 
     def _run(self) -> None:
-        silent = False
         while True:
             try:
                 answer = self._exchange()
             except Exception as error:  # noqa: BLE001 - whatever it is, the training goes on and so does this thread
-                wait, silent = self._failed(error), True
+                self.reachable = False
+                wait = self._failed(error)
             else:
                 self._backoff.reset()
                 wait = self._heartbeat
-                if silent:
-                    silent = False
+                if not self.reachable:
+                    self.reachable = True
                     self.on_back()
                 for command in answer.commands:
                     self._hear(command)

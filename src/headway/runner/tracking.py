@@ -26,7 +26,8 @@ from headway.runner.request import RunRequest
 
 _DROPPED: Final = ("HEADWAY_TOKEN_FILE", "HEADWAY_CA_FILE", "KUBEFLOW_TRAINER_SERVER_CA_CERT")
 """Variables that would be wrong together with the relay's."""
-_LEAST_SECONDS: Final = 0.5
+_LEAST_SECONDS: Final = 0.2
+"""What an ending gets to be told in, where the server did not answer before."""
 
 RUNNER_VARIABLE: Final = "HEADWAY_RUNNER"
 """Tells a runner within a runner that the job is tracked already."""
@@ -124,12 +125,13 @@ class Tracking:
         flushed = _until(self._forwarder.flush, self._finish_timeout(), hurry)
         self._link.tell(self._event(LifecycleKind.ENDED, ending=ending, restarting=restarting))
         if not restarting:
-            _until(self._link.flush, self._finish_timeout() if flushed else _LEAST_SECONDS, hurry)
+            heard = flushed and self._link.reachable
+            _until(self._link.flush, self._finish_timeout() if heard else _LEAST_SECONDS, hurry)
 
     def close(self) -> None:
         """Ends everything; what could not be handed on stays on disk, and the user hears of it."""
-        self._forwarder.close()
-        unheard = self._link.close()
+        self._forwarder.close(_LEAST_SECONDS)
+        unheard = self._link.close(_LEAST_SECONDS)
         self._relay.close()
         try:
             for age, item in unheard:

@@ -33,7 +33,10 @@ class SpoolHeader(NamedTuple):
 
 
 class SpoolLine(NamedTuple):
-    """One kept report. ``attempt``, ``run`` and ``seq`` stand there for posts of stock clients, kept by a relay."""
+    """One kept report. ``attempt``, ``run`` and ``seq`` stand there for posts of stock clients, kept by a relay.
+
+    What a runner could not tell its server by the end is a line without a body: a ``registration`` or a ``lifecycle`` event.
+    """
 
     at: float
     """Unix seconds when it was written."""
@@ -41,6 +44,8 @@ class SpoolLine(NamedTuple):
     attempt: str | None = None
     run: str | None = None
     seq: int | None = None
+    registration: Any = None
+    lifecycle: Any = None
 
 
 class SpoolWriter:
@@ -163,10 +168,16 @@ def _lines(path: Path) -> Iterator[SpoolLine]:
 def _parse(raw: bytes) -> SpoolLine | None:
     try:
         value = json.loads(raw)
-        return (
-            SpoolLine(float(value["at"]), value["body"], value.get("attempt"), value.get("run"), value.get("seq"))
-            if raw.endswith(b"\n")
-            else None
+        line = SpoolLine(
+            at=float(value["at"]),
+            body=value.get("body"),
+            attempt=value.get("attempt"),
+            run=value.get("run"),
+            seq=value.get("seq"),
+            registration=value.get("registration"),
+            lifecycle=value.get("lifecycle"),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
+    whole = raw.endswith(b"\n") and (line.body or line.registration or line.lifecycle)
+    return line if whole else None
