@@ -28,6 +28,7 @@ _ENOUGH_EVALUATIONS: Final = 12
 _FINISHING_SHARE: Final = 0.05
 _FINISHING_SECONDS: Final = 600.0
 _SEVERAL_EPOCHS: Final = 1.5
+_EPOCH_NAMES: Final = ("epoch", "train/epoch")
 _EARLY_SHARE: Final = 0.1
 _MOST_METRICS: Final = 256
 _FALLING_TRAIN: Final = 0.02
@@ -49,6 +50,8 @@ class RunInsight:
         self._points = 0
         self._parts: dict[Role, MetricSeries] = {}
         self._primary: MetricWatch | None = None
+        self._said: tuple[Verdict, str] = (Verdict.STARTING, "")
+        self._said_for: tuple[object, ...] = ()
         self._falling_train: str | None = None
         """The training loss that still falls while evaluation has plateaued."""
         self._epochs: tuple[float, float, float, float] | None = None
@@ -82,8 +85,8 @@ class RunInsight:
             self._total = total_steps if total_steps > 0 else None
         rate = next((cell.mean for name, cell in point.metrics.items() if role_of(name) is Role.LEARNING_RATE), None)
         axis.add(step, t, rate)
-        if epoch is None and "epoch" in point.metrics:
-            epoch = point.metrics["epoch"].mean
+        if epoch is None:
+            epoch = next((point.metrics[name].mean for name in _EPOCH_NAMES if name in point.metrics), None)
         if epoch is not None and math.isfinite(epoch):
             first = self._epochs[:2] if self._epochs else (step, epoch)
             self._epochs = (*first, step, epoch)
@@ -101,7 +104,7 @@ class RunInsight:
         for name, cell in point.metrics.items():
             watch = self._watches.get(name)
             if watch is None:
-                if role_of(name) is Role.LEARNING_RATE or name == "epoch" or len(self._watches) >= _MOST_METRICS:
+                if role_of(name) is Role.LEARNING_RATE or name in _EPOCH_NAMES or len(self._watches) >= _MOST_METRICS:
                     continue
                 watch = self._watches[name] = MetricWatch(name, self._declared)
             mean = cell.mean if 2 * cell.bad < cell.n or not math.isfinite(cell.mean) else math.nan
@@ -109,7 +112,7 @@ class RunInsight:
             if watch.value(step, mean, hidden=unmasked):
                 fresh.append((watch, mean))
         self._points += 1
-        if len(self._watches) != before or self._points & (self._points - 1) == 0 or self._evaluated():
+        if len(self._watches) != before or self._points & (self._points - 1) == 0:
             self._cast()
         moved = any(not watch.repeats for watch, _ in fresh if watch.series.role in QUALITY)
         train = self._parts.get(Role.TRAIN_LOSS)
@@ -118,10 +121,11 @@ class RunInsight:
             if watch.is_stale(moved=moved):
                 continue
             watch.accept(step, mean, train, early=early)
-            if watch is self._primary and watch.plateau is not None:
+            if watch.plateau is not None and (watch is self._primary or self._is_next(watch)):
                 looked = watch.plateau.consider(watch.series, self._axis, self._total, self._epoch_steps())
                 if looked and watch.series.role is Role.EVAL_LOSS:
                     self._compare_with_train(watch.plateau)
+                    self._cast()
 
     def _compare_with_train(self, judge: PlateauJudge) -> None:
         """See whether the training loss still falls where evaluation stands still; it takes more to change one's mind."""
@@ -133,10 +137,13 @@ class RunInsight:
         least = _FALLING_TRAIN if self._falling_train is None else _FALLING_TRAIN / 2
         self._falling_train = train.name if change is not None and change < -least else None
 
-    def _evaluated(self) -> bool:
-        """Whether evaluations are about to be enough to judge by."""
-        evaluation = self._parts.get(Role.EVAL_LOSS)
-        return evaluation is not None and 0 <= evaluation.count - _ENOUGH_EVALUATIONS <= 1
+    def _is_next(self, watch: MetricWatch) -> bool:
+        """Whether evaluations have become enough to judge by, once they have been looked at."""
+        return (
+            self._chosen is None
+            and watch.series is self._parts.get(Role.EVAL_LOSS)
+            and watch.series.count >= _ENOUGH_EVALUATIONS
+        )
 
     def _hides_nan(self, point: Point) -> bool:
         return any(
@@ -168,8 +175,10 @@ class RunInsight:
         train, accuracy = self._parts.get(Role.TRAIN_LOSS), self._parts.get(Role.ACCURACY)
         if reward is not None and reward.count:
             return self._watches[reward.name]
-        if evaluation is not None and (evaluation.count >= _ENOUGH_EVALUATIONS or train is None):
-            return self._watches[evaluation.name]
+        if evaluation is not None:
+            judge = self._watches[evaluation.name].plateau
+            if train is None or (judge is not None and judge.look is not None):
+                return self._watches[evaluation.name]
         if train is not None or accuracy is not None:
             return self._watches[(train or accuracy or evaluation).name]  # type: ignore[union-attr]
         return next((watch for watch in self._watches.values() if watch.series.sign is not None), None)
@@ -188,7 +197,7 @@ class RunInsight:
         findings = gravest_first([*others, *self._findings(now)])
         notes = tuple(self._notes())
         gravest = findings[0] if findings else None
-        verdict, text = describe(self._primary, self._axis, self._total)
+        verdict, text = self._course()
         if gravest is not None and (gravest.severity is not Severity.NOTICE or verdict is not Verdict.STARTING):
             return Assessment(
                 verdict=Verdict(gravest.type.value),
@@ -201,6 +210,21 @@ class RunInsight:
         if verdict is not Verdict.STARTING and self._finishing(eta_seconds):
             verdict = Verdict.FINISHING
         return Assessment(verdict=verdict, text=text, findings=findings, notes=notes)
+
+    def _course(self) -> tuple[Verdict, str]:
+        """The verdict with nothing wrong; its words are renewed at each look, and as often as the run gets on by 0.5 %."""
+        judge = self._primary.plateau if self._primary is not None else None
+        look = judge.look if judge is not None else None
+        done = self._axis.last_step / self._total if self._total else 0.0
+        key = (
+            look,
+            judge.standing if judge is not None else None,
+            round(200 * done) if look is not None else self._points,
+        )
+        if key != self._said_for:
+            self._said_for = key
+            self._said = describe(self._primary, self._axis, self._total)
+        return self._said
 
     def _finishing(self, eta_seconds: float | None) -> bool:
         total, first = self._total, self._axis.first_step

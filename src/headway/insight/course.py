@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from headway.insight import wording
@@ -30,14 +31,16 @@ def describe(watch: MetricWatch | None, axis: Axis, total: int | None) -> tuple[
 
 
 def _progressing(series: MetricSeries, axis: Axis, look: Look, total: int | None) -> str:
-    basis = look.forecast
+    basis = replace(look.forecast, ahead=axis.ahead(total))
     pace = Pace(axis, basis)
     verb = "rises" if series.sign == -1 else "falls"
-    return (
+    text = (
         f"{series.name} {verb}: slope 95 % CI {pace.interval(basis, series.sign or 1)} over the last "
-        f"{wording.span(pace.seconds, pace.steps)}; at this pace {wording.percent(max(0.0, basis.likely))} better "
-        f"{remaining(axis, total, None)}"
+        f"{wording.span(pace.seconds, pace.steps)}"
     )
+    if basis.likely <= 0:
+        return text
+    return f"{text}; at this pace {wording.percent(basis.likely)} better {remaining(axis, total)}"
 
 
 def _undecided(series: MetricSeries, axis: Axis, look: Look, total: int | None) -> str:

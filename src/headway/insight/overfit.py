@@ -23,9 +23,8 @@ _GROWTH: Final = 1.05
 _FEW: Final = 10
 _P_FEW: Final = 0.01
 _P_MANY: Final = 0.001
-_P_SURE: Final = 1e-5
 _TRAIN_FALL: Final = 0.15
-"""Fall of the training loss that makes noisy evaluations believed; steadily rising ones need less of it."""
+"""Fall of the training loss that explains any rise of the evaluation; a smaller one explains a rise as large as itself."""
 _LEAST_RISE: Final = 0.03
 _DEVIATIONS: Final = 2.0
 _CONFIRM_FROM: Final = 12
@@ -126,7 +125,7 @@ class OverfitJudge:
         if p >= (_P_FEW if len(since) < _FEW else _P_MANY):
             return None
         change = falling(train, self._steps[at])
-        if change is None or (change > -_TRAIN_FALL and p > _P_SURE):
+        if change is None or -change < min(_TRAIN_FALL, (level - best) / abs(best)):
             return None
         return Overfit(
             best=best,

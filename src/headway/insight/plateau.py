@@ -90,7 +90,7 @@ class Forecast:
         return self.trend.decide.low <= 0 <= self.trend.decide.high
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Look:
     """What one look found."""
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from headway.insight.assess import RunInsight
+from headway.insight.eta import EtaEstimate, EtaEstimator
 from headway.insight.findings import Assessment, Evidence, Finding
 from headway.protocol.report import Point
 from headway.protocol.verdict import ConditionType, Severity, Verdict
@@ -34,7 +36,8 @@ class Shown:
 
     step: int
     kind: Verdict
-    since_step: int | None
+    since_step: int
+    """Where what is shown set in; where it was first shown, for a verdict without a condition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,8 @@ class Replay:
 
     total_steps: int | None
     final: Assessment
+    eta: EtaEstimate | None
+    """When the run would end, seen from the last point; None without times, without a total, or at the end."""
     conditions: tuple[ReplayedCondition, ...]
     """In the order in which they were detected."""
     timeline: tuple[Shown, ...]
@@ -52,6 +57,32 @@ class Replay:
     def healthy(self) -> bool:
         """Whether nothing graver than a notice stands at the end."""
         return all(finding.severity is Severity.NOTICE for finding in self.final.findings)
+
+    def document(self, file: str) -> dict[str, Any]:
+        """The judgement as JSON values: what ``headway check --json`` prints of ``file``."""
+        return {
+            "file": file,
+            "totalSteps": self.total_steps,
+            "verdict": self.final.verdict.value,
+            "conditions": [
+                {
+                    "type": condition.type.value,
+                    "metric": condition.metric,
+                    "sinceStep": condition.since_step,
+                    "detectedStep": condition.detected_step,
+                    "untilStep": condition.until_step,
+                    "text": condition.text,
+                    "evidence": condition.evidence,
+                }
+                for condition in self.conditions
+            ],
+            "timeline": [
+                {"step": shown.step, "kind": shown.kind.value, "sinceStep": shown.since_step} for shown in self.timeline
+            ],
+            "eta": None
+            if self.eta is None
+            else {"seconds": self.eta.seconds, "low": self.eta.low, "high": self.eta.high, "basis": self.eta.basis},
+        }
 
 
 @dataclass(slots=True)
@@ -76,7 +107,8 @@ class Watcher:
             known = self.standing.get(key)
             self.standing[key] = _condition(finding, known.detected_step if known else point.step)
         if not self.timeline or self.timeline[-1].kind is not assessment.verdict:
-            self.timeline.append(Shown(step=point.step, kind=assessment.verdict, since_step=assessment.since_step))
+            since = point.step if assessment.since_step is None else assessment.since_step
+            self.timeline.append(Shown(step=point.step, kind=assessment.verdict, since_step=since))
         return assessment
 
 
@@ -101,14 +133,17 @@ def replay(
 ) -> Replay:
     """Judge a log: points in the order in which they were written, ``t`` NaN where no times are known."""
     watcher = Watcher(RunInsight(directions=directions, metric=metric), total_steps)
-    count = 0
+    pace = EtaEstimator()
+    count, t = 0, math.nan
     for point in points:
         watcher.see(point)
-        count += 1
+        pace.observe(point.step, point.t)
+        count, t = count + 1, point.t
     conditions = sorted([*watcher.ended, *watcher.standing.values()], key=lambda condition: condition.detected_step)
     return Replay(
         total_steps=total_steps,
         final=watcher.last or RunInsight().assess(math.nan),
+        eta=pace.estimate(t, total_steps) if math.isfinite(t) else None,
         conditions=tuple(conditions),
         timeline=tuple(watcher.timeline),
         points=count,

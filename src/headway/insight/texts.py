@@ -7,6 +7,7 @@ percentages are relative to the metric's scale: its level, or half of its range 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from headway.insight import wording
 from headway.insight.axis import Axis
@@ -23,21 +24,22 @@ def _finite(value: float) -> float | None:
 
 
 class Pace:
-    """Turns slopes per x into slopes per hour or, where no times are known, per 1,000 steps."""
+    """Turns slopes per x into slopes per hour or, where no times are known, per so many steps (a power of ten)."""
 
     def __init__(self, axis: Axis, forecast: Forecast) -> None:
         trend = forecast.trend
         self.steps = trend.last_step - trend.first_step
         self.seconds = axis.time(trend.last_step) - axis.time(trend.first_step)
         self.timed = math.isfinite(self.seconds) and self.seconds > 0
-        self.unit = "h" if self.timed else "1,000 steps"
-        length = self.seconds / 3600 if self.timed else self.steps / 1000
+        many = 10 ** max(0, math.floor(math.log10(max(1.0, self.steps))))
+        self.unit = "h" if self.timed else f"{many:,} steps" if many > 1 else "step"
+        length = self.seconds / 3600 if self.timed else self.steps / many
         self.factor = trend.width / length / forecast.scale
 
     def interval(self, forecast: Forecast, sign: int) -> str:
         """The quoted interval of the slope, as the user's metric moves."""
         quoted = forecast.trend.quote.scaled(sign * self.factor)
-        return f"[{100 * quoted.low:+.2g}, {100 * quoted.high:+.2g}] %/{self.unit}"
+        return f"[{wording.signed(100 * quoted.low)}, {wording.signed(100 * quoted.high)}] %/{self.unit}"
 
 
 def _figures(series: MetricSeries, axis: Axis, forecast: Forecast) -> Evidence:
@@ -58,16 +60,15 @@ def _figures(series: MetricSeries, axis: Axis, forecast: Forecast) -> Evidence:
     }
 
 
-def remaining(axis: Axis, total: float | None, eta_seconds: float | None) -> str:
+def remaining(axis: Axis, total: float | None) -> str:
     """What is left of the run, in words."""
     if total is None:
         return "if the run were doubled"
     left = max(0.0, total - axis.last_step)
     passed = axis.last_step - (axis.first_step if axis.first_step is not None else axis.last_step)
-    if eta_seconds is None and passed > 0 and axis.first_step is not None:
-        seconds = (axis.last_t - axis.time(axis.first_step)) / passed * left
-        eta_seconds = seconds if math.isfinite(seconds) else None
-    return f"by the end ({wording.span(math.nan if eta_seconds is None else eta_seconds, left)})"
+    began = axis.time(axis.first_step) if axis.first_step is not None else math.nan
+    seconds = (axis.last_t - began) / passed * left if passed > 0 else math.nan
+    return f"by the end ({wording.span(seconds, left)})"
 
 
 def plateaued(
@@ -82,17 +83,20 @@ def plateaued(
     hint: str | None,
 ) -> Finding:
     """No improvement worth having is left; with ``falling_train``, of the evaluation only."""
-    forecast = look.forecast
+    forecast = replace(look.forecast, ahead=axis.ahead(total))
     pace = Pace(axis, forecast)
     lasted = wording.span(now - axis.time(since), axis.last_step - since)
     most = max(0.0, forecast.quoted.high)
-    condition = "learning rate and data stay as they are"
     text = (
         f"no measurable improvement of {series.name} worth having for {lasted} "
         f"(steps {wording.step(since)}-{wording.step(axis.last_step)}); "
-        f"slope 95 % CI {pace.interval(forecast, series.sign or 1)}; "
-        f"if {condition}, at most {wording.percent(most)} better {remaining(axis, total, None)}"
+        f"slope 95 % CI {pace.interval(forecast, series.sign or 1)}"
     )
+    if forecast.ahead > 0:
+        text += (
+            f"; if learning rate and data stay as they are, at most {wording.percent(most)} better "
+            f"{remaining(axis, total)}"
+        )
     if forecast.trend.decide.low > 0:
         text += "; it is getting worse"
     if falling_train:

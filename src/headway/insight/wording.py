@@ -44,3 +44,8 @@ def span(seconds: float, steps: float) -> str:
     if math.isfinite(seconds) and seconds > 0:
         return duration(seconds)
     return f"{round(steps):,} steps"
+
+
+def signed(value: float) -> str:
+    """A figure with its sign: +0.02, -140."""
+    return ("" if value < 0 else "+") + number(value, 2)
