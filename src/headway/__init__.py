@@ -6,8 +6,6 @@ The public API, and nothing else: names are imported when they are first used, s
     run.step(loss=loss, learning_rate=lr)
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from headway.errors import HeadwayError as HeadwayError
@@ -29,7 +27,7 @@ _HOMES = {
 }
 """Where each public name lives."""
 
-__all__ = ["HeadwayError", "Run", "RetryableError", "__version__", "current_run", "steps", "track"]  # noqa: RUF022 - sorted as sorted() does
+__all__ = ["HeadwayError", "RetryableError", "Run", "__version__", "current_run", "steps", "track"]
 
 
 def __getattr__(name: str) -> object:
@@ -43,4 +41,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return __all__

@@ -20,8 +20,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self
+from urllib.parse import parse_qs, urlsplit
 
 from headway.protocol.problem import Reason, status_object
+from headway.reporter.discovery import PROOF_PATH, prove
 
 BEHAVIOURS: Final = (
     "ok",
@@ -77,6 +79,7 @@ class _Script:
     retry_after: float | None = None
     token: str | None = None
     most_bytes: int | None = None
+    proof: str | None = None
     answer: dict[str, Any] = field(default_factory=dict)
 
 
@@ -130,6 +133,10 @@ class ScriptedServer:
     def require(self, *, token: str | None = None, most_bytes: int | None = None) -> None:
         """From now on only takes this token, and bodies up to this size."""
         self._script.token, self._script.most_bytes = token, most_bytes
+
+    def prove_with(self, token: str) -> None:
+        """Answers the proof that local reporters ask for, as the server of the user with this token; takes no other token."""
+        self._script.proof = self._script.token = token
 
     def answer_with(self, **headway: Any) -> None:
         """Sets fields of the ``headway`` object in answers: ``directives``, ``want``, ``interval``, ``ack``; None removes one."""
@@ -289,6 +296,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         if self.scripted._script.behaviour in ("hang", "refuse"):
             self.close_connection = True
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        token = self.scripted._script.proof
+        found = token is not None and parts.path == PROOF_PATH
+        body = prove(token or "", parse_qs(parts.query).get("nonce", [""])[0]).encode() if found else b""
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         """Silent."""
