@@ -201,11 +201,11 @@ def open_folder() -> Iterator[Path]:
 
 
 TRY = """
+store = SqliteStore(folder)
 if os.geteuid() == 0:  # after the imports, which such a user may not be able to read
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
-store = SqliteStore(folder)
 try:
     store.open(print)
 except HeadwayError as error:
