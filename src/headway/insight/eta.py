@@ -15,24 +15,39 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-from headway.insight.pace import RING, Interval, Pace, PaceHistory, present, stretch
+from headway.insight import wording
+from headway.insight.pace import LEAF, RING, Interval, Pace, PaceHistory, present, stretch
 from headway.insight.pauses import Ahead, Pauses
 from headway.protocol.report import Phase
 
 _LEAST: Final = 2
 """Intervals needed for an estimate, the first one left out."""
+_AGREE: Final = 4
+"""With fewer intervals than this, they must agree."""
 _FEW: Final = 6
 """With fewer intervals than this, their median is the pace."""
+_EVERY_TIME: Final = 32
+"""With fewer intervals than this, each one is news."""
+_GROWTH: Final = 0.03
+_NEWS: Final = 0.03
+_NEWS_SD: Final = 2.0
 _SETTLED: Final = 5
 """Pauses before this many intervals belong to the start and are not expected again."""
 _PAUSE: Final = 2.5
 """An interval this many times slower than its neighbours holds a pause."""
+_FRESH: Final = 2.0
+"""An interval this many times slower than the present pace is looked at without delay."""
 _DECLARED_PAUSE: Final = 1.2
 _MEDIAN_STEPS: Final = 4
 """Steps from which on the median that a run reports says more than its neighbours do."""
 _STUCK: Final = 3
 """Late observations in a row after which they are believed."""
 _HUGE: Final = float(2**53)
+_EARLY: Final = 0.2
+_FLOOR: Final = 0.006
+"""Relative standard deviation that is left however steady a run is."""
+_MOST_WANDER: Final = 0.09
+_MOST_TREND: Final = 0.3
 _Z80: Final = 1.2816
 _ONCE: Final = frozenset({Phase.INIT, Phase.COMPILE, Phase.RESTORE, Phase.FINISH})
 """Phases that are not expected again."""
@@ -61,10 +76,22 @@ class _Seen(NamedTuple):
     """Median seconds per step within it, where the run says so and enough steps stand behind it."""
 
 
+class _Known(NamedTuple):
+    """What was worked out last, and when: it is worked out anew only when there is news."""
+
+    intervals: int
+    step: float
+    t: float
+    pace: Pace
+    pauses: Pauses
+    cadence: float
+    """Seconds that usually pass between two observations."""
+
+
 class EtaEstimator:
     """Learns the pace and the pauses of a run. Memory is bounded; one observation costs microseconds."""
 
-    __slots__ = ("_count", "_history", "_late", "_pauses", "_phase", "_ring", "_skip", "_step", "_t")
+    __slots__ = ("_count", "_history", "_known", "_late", "_pauses", "_phase", "_ring", "_skip", "_step", "_t")
 
     def __init__(self) -> None:
         self._ring: deque[_Seen] = deque()
@@ -76,6 +103,7 @@ class EtaEstimator:
         self._count = 0
         self._late = 0
         self._phase: str | None = None
+        self._known: _Known | None = None
 
     def begin_attempt(self, step: float | None, t: float) -> None:
         """Begin an attempt that stands at ``step`` (None if unknown) at time ``t`` of its own clock.
@@ -84,6 +112,7 @@ class EtaEstimator:
         """
         self._flush()
         self._history.clear()
+        self._known = None
         self._step = None
         self._skip = True
         self._count = 0
@@ -129,6 +158,8 @@ class EtaEstimator:
             return
         self._count += 1
         usual = step_seconds if step_seconds and dn >= _MEDIAN_STEPS and 0 < step_seconds * dn <= dt else None
+        if self._known and (label or dt > _FRESH * dn * self._known.pace.seconds_per_step):
+            self._known = None
         self._ring.append(_Seen(dn, dt, last, label, self._count >= _SETTLED, usual))
         if len(self._ring) > RING:
             self._commit(self._ring[0], *self._level())
@@ -137,23 +168,24 @@ class EtaEstimator:
     def estimate(self, now_t: float, total_steps: float | None) -> EtaEstimate | None:
         """Return when ``total_steps`` will be reached, seen from ``now_t``; None when that cannot be known."""
         step = self._step
-        if step is None or total_steps is None or not max(0.0, step) < total_steps < _HUGE or len(self._ring) < _LEAST:
+        if (
+            step is None
+            or total_steps is None
+            or not (0 < total_steps < _HUGE and step <= total_steps)
+            or len(self._ring) < _LEAST
+        ):
             return None
-        base, pause = self._level()
-        pauses = self._pauses.copy()
-        recent = [_split(seen, base, pause, pauses) for seen in self._ring]
-        if self._count < _FEW:
-            sums = stretch(recent)
-            typical = median(i.pace for i in recent)
-            pace = Pace(typical, sums[1], sums[0], 0.15, typical, sums[1], ())
-        else:
-            pace = present(self._history.newest_first(recent))
+        known = self._known
+        if known is None or self._outdated(known, step):
+            known = self._known = self._learn()
+        if known is None:
+            return None
+        pace, pauses = known.pace, known.pauses
         left = total_steps - step
         ahead = pauses.ahead(step, total_steps, pace.seconds_per_step)
         seconds = _training(pace, left) + ahead.seconds
-        cadence = max(pace.seconds_per_step, median(seen.seconds for seen in self._ring))
         age = max(0.0, now_t - self._t)
-        allowed = cadence + ahead.due
+        allowed = known.cadence + ahead.due
         rest = max(0.0, seconds - min(age, allowed))
         sd = self._doubt(pace, left, ahead, seconds)
         low = max(0.0, rest - _Z80 * sd)
@@ -161,6 +193,35 @@ class EtaEstimator:
         if not math.isfinite(high):
             return None
         return EtaEstimate(rest, low, high, _basis(pace, ahead))
+
+    def _outdated(self, known: _Known, step: float) -> bool:
+        """Whether there is news: many intervals since, or a few that are not as those before."""
+        n = self._count - known.intervals
+        if n == 0:
+            return False
+        if self._count < _EVERY_TIME or n >= known.intervals * _GROWTH:
+            return True
+        steps = step - known.step
+        if steps <= 0:
+            return False
+        off = (self._t - known.t) / steps / known.pace.seconds_per_step - 1
+        return abs(off) > max(_NEWS, _NEWS_SD * known.pace.sd / math.sqrt(n / LEAF))
+
+    def _learn(self) -> _Known | None:
+        """Work out the present pace, the pauses and the usual time between observations; None if that is too early."""
+        base, pause = self._level()
+        if self._count < _AGREE and pause < max(seen.seconds / seen.steps for seen in self._ring):
+            return None
+        pauses = self._pauses.copy()
+        recent = [_split(seen, base, pause, pauses) for seen in self._ring]
+        if self._count < _FEW:
+            sums = stretch(recent)
+            typical = median(i.pace for i in recent)
+            pace = Pace(typical, sums[1], sums[0], 0.15, typical, sums[1], (), 0.0, 0.0)
+        else:
+            pace = present(self._history.newest_first(recent))
+        cadence = max(pace.seconds_per_step, median(seen.seconds for seen in self._ring))
+        return _Known(self._count, self._step or 0.0, self._t, pace, pauses, cadence)
 
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON values, for :meth:`load`."""
@@ -212,8 +273,15 @@ class EtaEstimator:
         """Return the standard deviation of the seconds that are left."""
         leaf_steps = pace.steps / pace.leaves
         noise = pace.sd**2 * (1 / pace.leaves + leaf_steps / max(left, leaf_steps))
-        early = (0.25 / self._count) ** 2
-        return math.sqrt(seconds**2 * (noise + early + 0.01**2) + ahead.variance)
+        early = (_EARLY / self._count) ** 2
+        wander = min(_MOST_WANDER, pace.wander * (left / 3 + pace.steps / 3))
+        trend = _ahead_of_trend(pace, left) ** 2
+        turns = 0.0
+        if pace.regimes:
+            size = max(abs(ratio) for ratio in pace.regimes)
+            turns = (0.35 * size) ** 2 * pace.steps / (pace.steps + left) if len(pace.regimes) > 1 else 0.0
+            turns += (0.5 * size * math.exp(-pace.leaves / 4)) ** 2
+        return math.sqrt(seconds**2 * (noise + early + wander + trend + turns + _FLOOR**2) + ahead.variance)
 
 
 def _split(seen: _Seen, base: float, pause: float, pauses: Pauses) -> Interval:
@@ -229,18 +297,22 @@ def _split(seen: _Seen, base: float, pause: float, pauses: Pauses) -> Interval:
     return Interval(seen.steps, proper)
 
 
+def _ahead_of_trend(pace: Pace, left: float) -> float:
+    """Log of what a trend adds to the pace of the steps ahead: half of what it would, as it may end."""
+    return max(-_MOST_TREND, min(_MOST_TREND, pace.trend * left / 2)) / 2
+
+
 def _training(pace: Pace, left: float) -> float:
     """Seconds of training proper for ``left`` steps: at the present pace, unless it has been going up and down."""
     turns = sum(a * b < 0 for a, b in zip(pace.regimes, pace.regimes[1:], strict=False))
-    if turns < 2:
-        return pace.seconds_per_step * left
+    if turns < 2 or left <= 0:
+        lag = max(-_MOST_TREND, min(_MOST_TREND, pace.trend * pace.steps / 2))
+        return pace.seconds_per_step * left * math.exp(lag + _ahead_of_trend(pace, left))
     length = max(pace.steps, 1e-9)
     share = length / left * -math.expm1(-left / length)
     return left * (share * pace.seconds_per_step + (1 - share) * pace.whole)
 
 
 def _basis(pace: Pace, ahead: Ahead) -> str:
-    words = f"{pace.seconds_per_step:.3g} s per step over the last {pace.steps:.0f} steps"
-    if ahead.seconds:
-        words += f", and {ahead.seconds:.3g} s of pauses"
-    return words
+    words = f"{wording.number(pace.seconds_per_step)} s per step over the last {wording.number(pace.steps)} steps"
+    return f"{words}, and {wording.duration(ahead.seconds)} of pauses ahead" if ahead.seconds else words

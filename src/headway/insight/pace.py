@@ -11,6 +11,8 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, median, stdev
 from typing import Any, Final
 
 RING: Final = 16
@@ -19,12 +21,18 @@ LEAF: Final = 4
 """Intervals in the shortest stretch."""
 _PER_LEVEL: Final = 6
 _Z: Final = 4.0
+_Z_WITHIN: Final = 3.0
 _LEAST_CHANGE: Final = 0.01
 _PRIOR_LEAVES: Final = 3.0
 _PRIOR_SD: Final = 0.04
 _FLOOR_SD: Final = 0.002
 _LEAST_LEAVES: Final = 2
 _CHANGES: Final = 8
+_PARTS: Final = 8
+_LEAST_PARTS: Final = 4
+_AGREEMENT: Final = 3.0
+_MEDIAN_OF_SQUARE: Final = 0.455
+"""Median of the square of a standard normal."""
 _SHORT: Final = 1.5
 
 
@@ -62,6 +70,10 @@ class Pace:
     whole_steps: float
     regimes: tuple[float, ...]
     """Log ratios of the pace at each change that can be shown, newest first."""
+    wander: float
+    """Variance by which the log of the pace wanders per step, beyond what noise explains."""
+    trend: float
+    """By how much the log of the pace grows per step, where it has done so all along; else 0."""
 
 
 def stretch(intervals: Sequence[Interval]) -> Stretch:
@@ -144,9 +156,10 @@ def present(stretches: Sequence[Stretch], *, z: float = _Z) -> Pace:
         ratios.append(found[1])
         if len(ratios) == 1:
             first = begin
-            while (found := _newest_change(stretches[:first], z, noise)) is not None:
+            while (found := _newest_change(stretches[:first], _Z_WITHIN, noise)) is not None:
                 first = found[0]
     current = _total(stretches[:first])
+    wander, trend = _course(stretches, whole, noise)
     return Pace(
         seconds_per_step=current[2] / current[1],
         steps=current[1],
@@ -155,7 +168,36 @@ def present(stretches: Sequence[Stretch], *, z: float = _Z) -> Pace:
         whole=whole[2] / whole[1],
         whole_steps=whole[1],
         regimes=tuple(ratios),
+        wander=wander,
+        trend=trend,
     )
+
+
+def _course(stretches: Sequence[Stretch], whole: Stretch, noise: float) -> tuple[float, float]:
+    """How the pace moves from one eighth of the run so far to the next: wander and trend, as in :class:`Pace`.
+
+    Both are blind to a single change of pace, which says little of how the run will go on: the wander as a median of
+    squares, the trend by asking that the moves agree.
+    """
+    part = max(whole[1] / _PARTS, stretches[0][1])
+    parts: list[Stretch] = []
+    current = _NOTHING
+    for item in stretches:
+        current = _join(current, item)
+        if current[1] >= part:
+            parts.append(current)
+            current = _NOTHING
+    if len(parts) < _LEAST_PARTS:
+        return 0.0, 0.0
+    squares, slopes = [], []
+    for newer, older in pairwise(parts):
+        ratio = math.log(newer[2] / newer[1] * older[1] / older[2])
+        apart = (newer[1] + older[1]) / 2
+        squares.append((ratio * ratio - noise * (1 / newer[0] + 1 / older[0])) / apart)
+        slopes.append(ratio / apart)
+    trend = fmean(slopes)
+    agree = abs(trend) > _AGREEMENT * stdev(slopes) / math.sqrt(len(slopes))
+    return max(0.0, median(squares) / _MEDIAN_OF_SQUARE), trend if agree else 0.0
 
 
 def _total(stretches: Iterable[Stretch]) -> Stretch:
@@ -198,24 +240,32 @@ def _newest_change(stretches: Sequence[Stretch], z: float, noise: float) -> tupl
         short = stretches[split]
         if short[0] < _LEAST_LEAVES and split + 1 < len(stretches):
             short = _join(short, stretches[split + 1])
-        by_long = _compare(newer, long, max(noise, _variance(newer, long)))
-        by_short = _compare(newer, short, max(_SHORT * noise, _variance(newer, _NOTHING)))
-        score, ratio = max(by_long, by_short)
-        if score > z and abs(ratio) > _LEAST_CHANGE:
-            if best is None or score > best[0]:
-                best = (score, split, ratio)
+        found = max(
+            _compare(newer, long, noise, z, None),
+            _compare(newer, short, _SHORT * noise, z, _NOTHING),
+        )
+        if found[0] > z:
+            if best is None or found[0] > best[0]:
+                best = (found[0], split, found[1])
         elif best is not None:
             break
     return None if best is None else (best[1], best[2])
 
 
-def _part(a: Stretch, b: Stretch) -> Stretch:
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5]
+def _compare(newer: Stretch, older: Stretch, noise: float, z: float, within: Stretch | None) -> tuple[float, float]:
+    """Return by how many standard errors the paces differ, and the log of their ratio; (0, 0) when by less than ``z``.
 
-
-def _compare(newer: Stretch, older: Stretch, variance: float) -> tuple[float, float]:
-    """Return by how many standard errors the paces differ, and the log of their ratio."""
-    if min(newer[1], newer[2], older[1], older[2]) <= 0:
+    The variance is the larger of ``noise`` and what the leaves show, within both sides or within the newer one only.
+    """
+    if older[1] <= 0 or older[2] <= 0 or newer[2] <= 0:
         return 0.0, 0.0
     ratio = math.log(newer[2] / newer[1] * older[1] / older[2])
-    return abs(ratio) / math.sqrt(variance * (1 / newer[0] + 1 / older[0])), ratio
+    share = 1 / newer[0] + 1 / older[0]
+    if abs(ratio) < _LEAST_CHANGE or ratio * ratio <= z * z * noise * share:
+        return 0.0, 0.0
+    variance = max(noise, _variance(newer, older if within is None else within))
+    return abs(ratio) / math.sqrt(variance * share), ratio
+
+
+def _part(a: Stretch, b: Stretch) -> Stretch:
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5]

@@ -14,6 +14,8 @@ _KINDS: Final = 6
 _LIKE: Final = math.log(1.6)
 _MEMORY: Final = 8
 _REGULAR: Final = 0.2
+_STRAYS: Final = 3
+"""Pauses that never came again, from which on more of them are expected; the longest is left out as a mishap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Kind:
         weight = 1 / min(count, _MEMORY)
         gap = step - self.last
         if self.count == 1:
-            period, spread = gap, 0.0
+            period, spread = gap, min(1.0, abs(gap / self.period - 1))
         else:
             share = 1 / min(self.count, _MEMORY)
             period = self.period + share * (gap - self.period)
@@ -104,15 +106,25 @@ class Pauses:
         """Return what is to come between ``step`` and ``total``, at ``pace`` seconds per step of training proper."""
         seconds = variance = due = 0.0
         kinds = 0
+        strays = []
         for kind in self.kinds:
             n, doubt = _still_to_come(kind, step, total, pace)
             if n <= 0:
+                strays.append(kind.seconds)
                 continue
             kinds += 1
             seconds += n * kind.seconds
             variance += (doubt * kind.seconds) ** 2
             if kind.last + kind.period <= step + 0.05 * kind.period:
                 due += kind.seconds
+        if len(strays) >= _STRAYS and step > self.start:
+            n = (total - step) * len(strays) / (step - self.start)
+            largest = max(strays)
+            usual = (sum(strays) - largest) / (len(strays) - 1)
+            seconds += n * usual
+            variance += (n + n * n / len(strays)) * usual**2 + min(1.0, n) * (largest / 2) ** 2
+        elif len(strays) > 1 and step > self.start:
+            variance += min(1.0, (total - step) / (step - self.start)) * (min(strays) / 2) ** 2
         return Ahead(seconds, variance, due, kinds)
 
     def dump(self) -> list[Any]:
@@ -140,4 +152,4 @@ def _still_to_come(kind: Kind, step: float, total: float, pace: float) -> tuple[
         n = math.floor((total - kind.last) / kind.period + 0.1)
         return float(max(0, n)), 0.5
     n_rate = (total - step) / max(kind.period, since)
-    return n_rate, math.sqrt(n_rate) + 0.5
+    return n_rate, math.sqrt(n_rate + n_rate**2 / kind.count) + 0.5
