@@ -118,6 +118,11 @@ class Hub:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._broadcast.close()
+        for key in self._live:  # what was learnt since it was written last
+            entry = self._jobs[key]
+            if entry.job.judge is not None and not entry.deleting:
+                entry.job.judge.fragment = None
+                self._persister.keep_later(entry)
         await self._persister.close()
 
     # --- what comes in ---------------------------------------------------------------------------------------------

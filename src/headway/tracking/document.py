@@ -23,7 +23,7 @@ from headway.tracking.seqset import SeqSet
 from headway.tracking.tracked import StopState, TrackedJob
 
 VERSION: Final = 1
-PACE_SECONDS: Final = 10.0
+PACE_SECONDS: Final = 60.0
 """What was learnt of the pace is encoded anew this often: it is much, and old knowledge of it is nearly as good."""
 
 _write: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode

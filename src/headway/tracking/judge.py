@@ -7,7 +7,8 @@ metrics is rebuilt from the stored history when it is next needed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from headway.insight.assess import RunInsight
 from headway.insight.eta import EtaEstimate, EtaEstimator
@@ -15,7 +16,10 @@ from headway.insight.findings import Assessment
 from headway.protocol.report import Phase, Point
 from headway.protocol.verdict import ConditionType
 
-INSIGHT_TYPES = frozenset(
+_HOLD: Final = 0.01
+_LONGEST_HOLD: Final = 10.0
+
+INSIGHT_TYPES: Final = frozenset(
     {
         ConditionType.NON_FINITE,
         ConditionType.DIVERGING,
@@ -31,7 +35,7 @@ INSIGHT_TYPES = frozenset(
 class Judge:
     """Pace and course of one job, attempt by attempt."""
 
-    __slots__ = ("attempt", "eta", "fragment", "fragment_at", "insight", "spoke_at", "t")
+    __slots__ = ("_made", "attempt", "eta", "fragment", "fragment_at", "insight", "spoke_at", "t")
 
     def __init__(self) -> None:
         self.eta = EtaEstimator()
@@ -44,6 +48,8 @@ class Judge:
         """The server's clock at the newest report."""
         self.fragment: str | None = None
         self.fragment_at = 0.0
+        self._made: tuple[float, str | None, int | None, EtaEstimate] | None = None
+        """The newest estimate: when, for which attempt and total, what."""
 
     def observe(
         self,
@@ -91,8 +97,22 @@ class Judge:
                 epoch = None
 
     def estimate(self, now: float, total: int | None) -> EtaEstimate | None:
-        """When the job will end, seen from ``now``."""
-        return self.eta.estimate(self.t + max(0.0, now - self.spoke_at), total)
+        """When the job will end, seen from ``now``.
+
+        An estimate is counted down for up to 1 % of what is left (at most 10 s) before it is made anew.
+        """
+        if self._made is not None:
+            at, attempt, for_total, made = self._made
+            elapsed = now - at
+            if (attempt, for_total) == (self.attempt, total) and 0 <= elapsed < min(
+                _LONGEST_HOLD, _HOLD * made.seconds
+            ):
+                return replace(
+                    made, seconds=made.seconds - elapsed, low=max(0.0, made.low - elapsed), high=made.high - elapsed
+                )
+        made_now = self.eta.estimate(self.t + max(0.0, now - self.spoke_at), total)
+        self._made = None if made_now is None else (now, self.attempt, total, made_now)
+        return made_now
 
     def assess(self, now: float, eta: EtaEstimate | None) -> Assessment | None:
         """What the metrics say; None before the history was read."""

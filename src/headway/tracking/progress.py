@@ -50,6 +50,8 @@ def standing(attempt: AttemptState) -> Standing:
     if stock is not None:
         result.claim = stock.claim[1] if stock.claim else None
         result.finished = stock.final is not None and stock.final[0] == writer.seq
+        if result.step is None and result.claim is not None:
+            result.advanced = result.claim > 0
         if result.finished and result.step is None and result.total is None:
             result.claim = 100
     return result
