@@ -6,6 +6,7 @@ import errno
 import fcntl
 import logging
 import os
+import re
 from pathlib import Path
 from typing import Final
 
@@ -71,7 +72,7 @@ def file_system(folder: Path, mounts: str) -> str:
         fields = line.split(" ")
         if len(fields) < 3:
             continue
-        mounted = Path(fields[1].encode("latin-1", "replace").decode("unicode_escape"))
+        mounted = Path(re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[1]))
         depth = len(mounted.parts)
         if depth >= best and resolved.is_relative_to(mounted):
             best, kind = depth, fields[2]
