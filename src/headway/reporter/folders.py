@@ -55,7 +55,8 @@ class Folders:
 
 def private_folder(path: Path) -> Path:
     """Makes a folder that only its owner can enter, with its parents, and returns it."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for missing in reversed([each for each in (path, *path.parents) if not each.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)  # mkdir(parents=True) would open the parents to all
     return path
 
 

@@ -31,12 +31,13 @@ def create_app(hub: Hub, keyring: Keyring, settings: ServerSettings | None = Non
     settings = settings or ServerSettings()
     limiter = RateLimiter(settings.reports_per_second, settings.report_burst)
     context = Context(hub=hub, keyring=keyring, settings=settings, limiter=limiter)
-    app = _routes(context)
+    app = make_routes(context)
     context.openapi = dumps(openapi.build(app))
     return Edge(cast("ASGIApp", app), context), context
 
 
-def _routes(context: Context) -> Litestar:
+def make_routes(context: Context) -> Litestar:
+    """The routes as a Litestar application: everything that this server answers."""
     status = StatusEndpoint(context)
 
     @asgi(  # mounted: the handler reads the names from the raw path itself

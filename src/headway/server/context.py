@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Annotated
 
-from litestar.params import Dependency
+from litestar.di import NamedDependency
+from litestar.params import FromPath, SkipValidation
 
 from headway.hub.hub import Hub
 from headway.server.events import EventWriter
@@ -46,5 +46,8 @@ class Context:
     """The API's own description, as JSON."""
 
 
-Shared = Annotated[Context, Dependency(skip_validation=True)]
+Shared = NamedDependency[SkipValidation[Context]]
 """The type of a route's ``context`` parameter."""
+
+PathName = FromPath[str]
+"""The type of a route's ``namespace`` and ``name`` parameters: still percent-encoded, as they were sent."""

@@ -32,9 +32,6 @@ class ServerSettings:
     max_document_bytes: int = 1024 * 1024
     """Largest body of every other request: a registration holds a command line, an ending the tail of a log."""
 
-    events_per_second: float = 1.0
-    """Most messages a second that one viewer is sent: what changes faster is merged."""
-
     keepalive_seconds: float = 15.0
     """Seconds between comment lines on a quiet event stream, so that proxies keep it open."""
 

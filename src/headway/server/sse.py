@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import Any, Final
 
-from headway.hub.broadcast import Subscription
 from headway.protocol.job import Changes
 from headway.server.context import Context
 
@@ -17,19 +16,23 @@ CONTENT_TYPE: Final = "text/event-stream"
 _RETRY_MILLISECONDS: Final = 2000
 
 
-async def stream(context: Context, subscription: Subscription) -> AsyncIterator[bytes]:
-    """The bytes of one viewer's stream, until the viewer goes or the server ends."""
+async def stream(
+    context: Context, *, namespace: str | None = None, name: str | None = None, last_event_id: str | None = None
+) -> AsyncIterator[bytes]:
+    """The bytes of one viewer's stream, until the viewer goes or the server ends. The hub sets the pace."""
+    subscription = context.hub.subscribe(namespace=namespace, name=name, last_event_id=last_event_id)
     counters = context.counters
     counters.viewers += 1
-    closing = asyncio.ensure_future(context.closing.wait())
+    closing: asyncio.Future[bool] = asyncio.ensure_future(context.closing.wait())
     upcoming: asyncio.Future[Changes] | None = None
     try:
         yield f"retry: {_RETRY_MILLISECONDS}\n\n".encode()
         while not context.closing.is_set():
             if upcoming is None:
                 upcoming = asyncio.ensure_future(anext(subscription))
+            waited: set[asyncio.Future[Any]] = {upcoming, closing}
             done, _ = await asyncio.wait(
-                {upcoming, closing},
+                waited,
                 timeout=context.settings.keepalive_seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
@@ -42,7 +45,6 @@ async def stream(context: Context, subscription: Subscription) -> AsyncIterator[
                 counters.events_sent += 1
                 counters.events_bytes += len(content)
                 yield content
-                await asyncio.wait({closing}, timeout=1.0 / context.settings.events_per_second)
             elif not done:
                 yield b": still here\n\n"
     finally:

@@ -31,11 +31,10 @@ _FILTERS = (
 async def get_events(request: Request[Any, Any, Any], context: Shared) -> Stream:
     """Streams what changes."""
     given = read_params(_FILTERS, request.scope["query_string"])
-    subscription = context.hub.subscribe(
-        namespace=given["namespace"], name=given["name"], last_event_id=request.headers.get("last-event-id")
-    )
+    last = request.headers.get("last-event-id")
+    parts = stream(context, namespace=given["namespace"], name=given["name"], last_event_id=last)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return Stream(stream(context, subscription), media_type=CONTENT_TYPE, headers=headers)
+    return Stream(parts, media_type=CONTENT_TYPE, headers=headers)
 
 
 router = Router("/api/v1", route_handlers=[get_events])

@@ -10,7 +10,7 @@ from litestar.response import Stream
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import Attempt, RankInfo
 from headway.server.answers import TEXT, document
-from headway.server.context import Shared
+from headway.server.context import PathName, Shared
 from headway.server.endpoint import described
 from headway.server.logs import open_log
 from headway.server.params import Param, read_key, read_params
@@ -39,7 +39,7 @@ _LOG = (
         errors=(404,),
     ),
 )
-async def get_series(namespace: str, name: str, request: Call, context: Shared) -> Response[bytes]:
+async def get_series(namespace: PathName, name: PathName, request: Call, context: Shared) -> Response[bytes]:
     """Answers the history of some metrics, drawn with as many points as asked for."""
     given = read_params(_SERIES, request.scope["query_string"])
     query = SeriesQuery(
@@ -55,7 +55,7 @@ async def get_series(namespace: str, name: str, request: Call, context: Shared) 
 @get(
     f"{_JOB}/metrics", opt=described("Names of all metrics with history.", answer={"metrics": list[str]}, errors=(404,))
 )
-async def get_metrics(namespace: str, name: str, context: Shared) -> Response[bytes]:
+async def get_metrics(namespace: PathName, name: PathName, context: Shared) -> Response[bytes]:
     """Answers the names of a job's metrics, sorted."""
     return document({"metrics": await context.hub.metrics(read_key(namespace, name))})
 
@@ -64,14 +64,14 @@ _ATTEMPTS = {"attempts": list[Attempt], "ranks": list[RankInfo]}
 
 
 @get(f"{_JOB}/attempts", opt=described("Attempts, and the ranks of the current one.", answer=_ATTEMPTS, errors=(404,)))
-async def get_attempts(namespace: str, name: str, context: Shared) -> Response[bytes]:
+async def get_attempts(namespace: PathName, name: PathName, context: Shared) -> Response[bytes]:
     """Answers a job's attempts and ranks."""
     job = context.hub.job(read_key(namespace, name))
     return document({"attempts": job.attempts, "ranks": job.ranks})
 
 
 @get(f"{_JOB}/log", opt=described("The log, as text.", params=_LOG, kind=TEXT, errors=(404,)))
-async def get_log(namespace: str, name: str, request: Call, context: Shared) -> Stream:
+async def get_log(namespace: PathName, name: PathName, request: Call, context: Shared) -> Stream:
     """Answers the end of a job's log and, if asked to, what is added to it."""
     given = read_params(_LOG, request.scope["query_string"])
     return Stream(open_log(context, read_key(namespace, name), given["tail"], follow=given["follow"]), media_type=TEXT)

@@ -9,7 +9,7 @@ from litestar import Request, Response, Router, delete, get
 from headway.protocol.job import SORTABLE, Job, JobPage, JobQuery, State
 from headway.protocol.verdict import Verdict
 from headway.server.answers import document
-from headway.server.context import Shared
+from headway.server.context import PathName, Shared
 from headway.server.endpoint import described
 from headway.server.params import Param, read_key, read_params
 
@@ -51,13 +51,13 @@ async def list_jobs(request: Call, context: Shared) -> Response[bytes]:
 
 
 @get(_JOB, opt=described("One job.", answer=Job, errors=(404,)))
-async def get_job(namespace: str, name: str, context: Shared) -> Response[bytes]:
+async def get_job(namespace: PathName, name: PathName, context: Shared) -> Response[bytes]:
     """Answers everything there is to say of a job."""
     return document(context.hub.job(read_key(namespace, name)))
 
 
 @delete(_JOB, opt=described("Deletes a job that has ended, with its history.", code=204, errors=(404, 409)))
-async def delete_job(namespace: str, name: str, context: Shared) -> None:
+async def delete_job(namespace: PathName, name: PathName, context: Shared) -> None:
     """Forgets a job."""
     await context.hub.delete(read_key(namespace, name))
 
