@@ -35,7 +35,9 @@ class Script:
         self._processes: list[subprocess.Popen[str]] = []
 
     def start(self, code: str, **environ: str) -> subprocess.Popen[str]:
-        self.path.write_text(textwrap.dedent(code))
+        text = textwrap.dedent(code)
+        if not self.path.exists() or self.path.read_text() != text:  # others may just be reading it
+            self.path.write_text(text)
         process = subprocess.Popen(
             [sys.executable, str(self.path)],
             env={**self.environ, **environ},
