@@ -44,7 +44,7 @@ def is_fancy() -> bool:
 
 def can_unicode() -> bool:
     """Whether stdout takes the characters that bars and curves are made of."""
-    return (sys.stdout.encoding or "").lower().replace("-", "") in {"utf8", "utf16", "utf32"}
+    return console().encoding.lower().replace("-", "") in {"utf8", "utf16", "utf32"}
 
 
 def view(now: float | None = None) -> View:

@@ -104,7 +104,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m headway.demo", description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, help="end after so long; else with the last job")
     parser.add_argument("--length", type=float, help="seconds that the jobs are laid out for")
+    parser.add_argument("--list", action="store_true", help="only say what there is to see")
     options = parser.parse_args(arguments)
+    if options.list:
+        width = max(len(scenario.job) for scenario in SCENARIOS)
+        for scenario in SCENARIOS:
+            print(f"{scenario.job:<{width}}  {scenario.story}")
+        return 0
     return play(options.seconds, options.length)
 
 

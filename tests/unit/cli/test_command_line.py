@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -36,12 +36,13 @@ def test_version_is_quick_and_loads_nothing_heavy() -> None:
     assert result.stdout.splitlines()[1] == "[]"
 
 
-def test_version_in_a_third_of_a_second() -> None:
+def test_version_costs_less_than_a_third_of_a_second() -> None:
     best = 9.0
-    for _ in range(5):
-        began = time.perf_counter()
+    for _ in range(5):  # processor time, for the machine may be busy
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert headway("--version").returncode == 0
-        best = min(best, time.perf_counter() - began)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert best < 0.3
 
 

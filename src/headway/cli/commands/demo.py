@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "demo-"
 _LEAST = 10.0
-_CLOSING = 6.0
+_CLOSING = 5.0
 """Seconds of the whole that are left for stopping the jobs and printing the summary."""
 
 
@@ -42,7 +42,13 @@ def demo(
 
     began = time.monotonic()
     record = ensure_server()
-    terminal.say(f"Headway runs at {record.url}. Training small language models on the standard library's sources:")
+    stories = subprocess.run(
+        [sys.executable, "-m", "headway.demo", "--list"], capture_output=True, text=True, check=True
+    ).stdout
+    terminal.say(f"Headway runs at {record.url}; small language models are trained on the standard library's sources:")
+    for story in stories.splitlines():
+        terminal.say(f"  {story}", "dim")
+    terminal.say("")
     with Client() as client, Follower(client, namespace="local") as follower:
         if not no_open:
             _open_dashboard(client)
@@ -62,6 +68,7 @@ def demo(
                 conductor.terminate()
                 conductor.wait()
         _summary(client)
+    terminal.say("")
     terminal.note("They are still there: headway ls, headway show demo-healthy, headway logs demo-crash-resume")
     if conductor.returncode:
         raise typer.Exit(1)

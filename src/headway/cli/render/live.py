@@ -49,7 +49,7 @@ def card(seen: Seen, history: History, view: View) -> list[Text]:
         sheet.pair("spent", words.money(job.ledger.spent.money))
     for condition in standing(job):
         sheet.line()
-        sheet.line("  ", *condition_title(condition, view))
+        sheet.line("  ", *condition_title(condition, view, job))
         if condition.text:
             sheet.paragraph(condition.text, indent="    ")
     return sheet.lines

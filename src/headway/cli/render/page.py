@@ -21,12 +21,14 @@ from headway.cli.render.view import (
     verdict_style,
     verdict_words,
 )
-from headway.protocol.job import Attempt, Cost, State
+from headway.protocol.job import Attempt, Cost, Job, State
 from headway.protocol.report import Phase
 from headway.protocol.verdict import Condition
 
 _LOG_LINES = 20
 _CURVE = 32
+_AT_THE_END = 5.0
+"""Seconds before a job's end within which a condition that ceased to stand was not withdrawn: the job was over."""
 
 History = Mapping[str, Sequence[float]]
 """Values of each metric over the current attempt, oldest first."""
@@ -90,24 +92,27 @@ def _verdict(sheet: Sheet, seen: Seen) -> None:
     sheet.heading("Verdict")
     stand = standing(seen.job)
     for condition in [*stand, *(each for each in conditions if each.until is not None)]:
-        _condition(sheet, condition)
+        _condition(sheet, condition, seen.job)
 
 
-def condition_title(condition: Condition, view: View) -> list[str | tuple[str, str]]:
+def condition_title(condition: Condition, view: View, job: Job) -> list[str | tuple[str, str]]:
     """``Plateaued loss  since step 41,200 (Sat 01:12), for 6 h 12 min``."""
-    style = severity_style(condition) if condition.until is None else "dim"
+    lasted = condition.until is None or (job.ended_at is not None and condition.until > job.ended_at - _AT_THE_END)
+    style = severity_style(condition) if lasted else "dim"
     subject = f" {condition.metric}" if condition.metric else ""
     since = words.moment(condition.since, view.now)
     where = f"step {words.count(condition.since_step)} ({since})" if condition.since_step is not None else since
     if condition.until is None:
         when = f"since {where}, for {words.duration(view.now - condition.since)}"
+    elif lasted:
+        when = f"from {where} until the end, for {words.duration(condition.until - condition.since)}"
     else:
-        when = f"from {where} to {words.moment(condition.until, view.now)}, withdrawn"
+        when = f"from {where} to {words.moment(condition.until, view.now)}, then withdrawn"
     return [(f"{condition.type.value}{subject}", style), ("  " + when, "dim" if view.fancy else "")]
 
 
-def _condition(sheet: Sheet, condition: Condition) -> None:
-    sheet.line("  ", *condition_title(condition, sheet.view))
+def _condition(sheet: Sheet, condition: Condition, job: Job) -> None:
+    sheet.line("  ", *condition_title(condition, sheet.view, job))
     if condition.text:
         sheet.paragraph(condition.text, indent="    ")
     if condition.until is None and condition.evidence:

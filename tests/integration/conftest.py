@@ -1,0 +1,88 @@
+"""A home of its own with a real server, used through the ``headway`` command alone, as a person would."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+class Commands:
+    """The ``headway`` command in a home of its own. Ends what it started."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.environ = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("HEADWAY_", "KUBEFLOW_"))},
+            "HEADWAY_HOME": str(home),
+            "OMP_NUM_THREADS": "1",
+        }
+        self._started: list[subprocess.Popen[str]] = []
+
+    def __call__(self, *arguments: str, timeout: float = 60, **environ: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "headway.cli.main", *arguments],
+            env={**self.environ, **environ},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    def start(self, *arguments: str, **environ: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "headway.cli.main", *arguments],
+            env={**self.environ, **environ},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._started.append(process)
+        return process
+
+    def job(self, name: str) -> dict[str, Any]:
+        result = self("show", name, "--json")
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not strict JSON"))
+
+    def until(self, name: str, there: Callable[[dict[str, Any]], bool], *, timeout: float = 60) -> dict[str, Any]:
+        """The job's document once ``there`` is true of it."""
+        end = time.monotonic() + timeout
+        document: dict[str, Any] = {}
+        while time.monotonic() < end:
+            result = self("show", name, "--json")
+            if result.returncode == 0:
+                document = json.loads(result.stdout)
+                if there(document):
+                    return document
+            time.sleep(0.5)
+        raise AssertionError(f"not within {timeout} s; the last document: {json.dumps(document)[:2000]}")
+
+    def close(self) -> None:
+        for process in self._started:
+            if process.poll() is None:
+                process.terminate()
+                try:
+                    process.wait(15)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+        self("server", "stop")
+
+
+@pytest.fixture(scope="module")
+def headway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    commands = Commands(tmp_path_factory.mktemp("home"))
+    yield commands
+    commands.close()
