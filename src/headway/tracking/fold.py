@@ -14,12 +14,9 @@ from headway.protocol.directive import Directive, DirectiveKind
 from headway.protocol.lifecycle import Command, CommandKind, Lifecycle, LifecycleKind, Registration, StopRequest
 from headway.protocol.report import Envelope, Point, Progress, Report
 from headway.tracking.attempts import AttemptState, RunnerState
-from headway.tracking.runs import RunState
+from headway.tracking.runs import MOST_STEPS, RunState
 from headway.tracking.stock import as_report, note
 from headway.tracking.tracked import StopState, TrackedJob
-
-_LARGEST: Final = 2**53
-"""Whole numbers up to here are exact everywhere."""
 
 MOST_STOPS: Final = 20
 """Requests to stop that are remembered."""
@@ -103,7 +100,7 @@ def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float)
 
 
 def _storable(point: Point) -> bool:
-    return 0 <= point[0] <= _LARGEST and -_LARGEST < point[1] < _LARGEST
+    return 0 <= point[0] <= MOST_STEPS and -MOST_STEPS < point[1] < MOST_STEPS
 
 
 def directives_for(job: TrackedJob, folded: Folded) -> tuple[Directive, ...]:

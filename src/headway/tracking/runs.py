@@ -18,6 +18,9 @@ from headway.tracking.seqset import SeqSet
 MOST_METRICS: Final = 1000
 """Metrics of one run whose newest and extreme values are kept at hand; all are in the history."""
 
+MOST_STEPS: Final = 2**53
+"""Whole numbers up to here are exact everywhere; a step past it is not believed."""
+
 _GAPS: Final = 5
 _ULID: Final = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 _REGISTERS: Final = ("total_steps", "epoch", "total_epochs", "unit", "samples", "tokens", "phase", "step_seconds")
@@ -173,7 +176,7 @@ class RunState:
             entry = known.get(name)
             if entry is None or seq > entry[0]:
                 known[name] = (seq, value)
-        if progress.step is not None and progress.step >= 0:
+        if progress.step is not None and 0 <= progress.step <= MOST_STEPS:
             age = progress.last_step_age
             self._stand_at(progress.step, sent - max(0.0, age) if _finite(age) else sent)
 
