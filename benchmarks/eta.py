@@ -4,7 +4,8 @@
 
 Replays the timings of real runs (``DIR/times/*.csv``, columns step and seconds; totals from ``DIR/LABELS.csv``) and synthetic
 runs with known ends, point by point. Prints the error at 10, 25, 50, 75 and 90 % of each run's steps as a share of the time
-truly left, the coverage of the 80 % interval, and microseconds per observation; ``--out`` writes the same as JSON.
+truly left, the coverage of the 80 % interval, and microseconds of processor time per observation with an estimate after
+each; ``--out`` writes the same as JSON.
 
 Peers: tqdm's bar (exponential moving average 0.3 of steps and seconds per refresh; ``initial`` known), the elapsed time per
 step of Transformers' KubeflowCallback (which counts the steps before a resume), and the mean over the attempt (Red Hat's).
@@ -29,6 +30,10 @@ SHARES = (0.10, 0.25, 0.50, 0.75, 0.90)
 NAMES = ("headway", "tqdm", "transformers", "mean")
 
 
+Seen = tuple[float, float, str | None, float | None]
+"""(step, seconds since the attempt began, phase, median seconds per step since the last)"""
+
+
 @dataclass
 class Run:
     """What an estimator sees of a run, and when the run ended."""
@@ -37,8 +42,7 @@ class Run:
     kind: str
     first: float
     total: float
-    seen: list[tuple[float, float, str | None]]
-    """(step, seconds since the attempt began, phase)"""
+    seen: list[Seen]
     end: float
 
 
@@ -103,24 +107,34 @@ def play(plan: Plan, seed: int) -> Run:
     """Return what such a run looks like."""
     rng = random.Random(f"{plan.name}/{seed}")
     t = plan.start
-    seen: list[tuple[float, float, str | None]] = []
+    seen: list[Seen] = []
     reported = 0.0
-    waiting: tuple[float, float, str | None] | None = None
+    durations: list[float] = []
+    last: tuple[int, float] | None = None
+
+    def report() -> None:
+        assert last is not None
+        hint = statistics.median(durations[-512:]) if plan.cadence else None
+        seen.append((*last, None, hint))
+        durations.clear()
+
     for step in range(plan.first + 1, plan.total + 1):
-        t += plan.pace(step) * rng.lognormvariate(-(plan.noise**2) / 2, plan.noise)
-        if plan.cadence and waiting and math.floor(t / plan.cadence) > reported:
-            seen.append(waiting)
+        took = plan.pace(step) * rng.lognormvariate(-(plan.noise**2) / 2, plan.noise)
+        t += took
+        if plan.cadence and last and math.floor(t / plan.cadence) > reported:
+            report()
             reported = math.floor(t / plan.cadence)
-        waiting = (step, t, None)
+        last = (step, t)
+        durations.append(took)
         if not plan.cadence:
-            seen.append(waiting)
+            report()
         pause = sum(s * rng.lognormvariate(0, 0.03) for every, s in plan.pauses if step % every == 0)
         pause += plan.once.get(step, 0.0)
         if pause and plan.declared:
-            seen.append((step, t, "eval"))
+            seen.append((step, t, "eval", None))
         t += pause
-    if waiting and seen[-1] != waiting:
-        seen.append(waiting)
+    if durations:
+        report()
     return Run(f"{plan.name}#{seed}", plan.name, plan.first, plan.total, seen, t)
 
 
@@ -179,7 +193,7 @@ def real(folder: Path) -> Iterator[Run]:
         if rows[-1][0] < 0.95 * total:
             continue
         last = rows[-1]
-        yield Run(path.stem, "real", 0.0, last[0], [(s, t, None) for s, t in rows], last[1])
+        yield Run(path.stem, "real", 0.0, last[0], [(s, t, None, None) for s, t in rows], last[1])
 
 
 @dataclass
@@ -201,11 +215,8 @@ def replay(run: Run) -> Result:
     headway.begin_attempt(run.first, 0.0)
     tqdm, whole, transformers = Tqdm(run.first), Mean(run.first), Mean(0.0)
     marks = sorted({*SHARES, *(k / 20 for k in range(1, 20))}, reverse=True)
-    spent = 0.0
-    for step, t, phase in run.seen:
-        begin = time.perf_counter()
-        headway.observe(step, t, phase=phase)
-        spent += time.perf_counter() - begin
+    for step, t, phase, step_seconds in run.seen:
+        headway.observe(step, t, phase=phase, step_seconds=step_seconds)
         for peer in (tqdm, whole, transformers):
             peer.observe(step, t)
         share = (step - run.first) / (run.total - run.first)
@@ -224,8 +235,19 @@ def replay(run: Run) -> Result:
             if mine is not None and left > 0 and abs(mark * 20 - round(mark * 20)) < 1e-9:
                 result.inside.append((mark, mine.low <= left <= mine.high))
                 result.width.append((mine.high - mine.low) / left)
-    result.micros = spent / len(run.seen) * 1e6
+    result.micros = cost(run)
     return result
+
+
+def cost(run: Run) -> float:
+    """Return microseconds of processor time per observation, with an estimate after each."""
+    eta = EtaEstimator()
+    eta.begin_attempt(run.first, 0.0)
+    begin = time.process_time()
+    for step, t, phase, step_seconds in run.seen:
+        eta.observe(step, t, phase=phase, step_seconds=step_seconds)
+        eta.estimate(t, run.total)
+    return (time.process_time() - begin) / len(run.seen) * 1e6
 
 
 def error(result: Result, share: float, name: str) -> float | None:

@@ -48,6 +48,9 @@ _FLOOR: Final = 0.006
 """Relative standard deviation that is left however steady a run is."""
 _MOST_WANDER: Final = 0.09
 _MOST_TREND: Final = 0.3
+_AGES: Final = 1e12
+"""Seconds: no clock shows more."""
+_TINY: Final = 1e-9
 _Z80: Final = 1.2816
 _ONCE: Final = frozenset({Phase.INIT, Phase.COMPILE, Phase.RESTORE, Phase.FINISH})
 """Phases that are not expected again."""
@@ -128,7 +131,7 @@ class EtaEstimator:
             phase: what the run was doing at ``t``, if it says so.
             step_seconds: median seconds per step since the last observation, if known.
         """
-        if not (math.isfinite(step) and math.isfinite(t)):
+        if not (abs(step) < _HUGE and abs(t) < _AGES):
             return
         last = self._step
         if last is None:
@@ -136,17 +139,18 @@ class EtaEstimator:
             self._mark(phase)
             return
         dn, dt = step - last, t - self._t
-        if dn <= 0 and dt < 0 and self._late < _STUCK:
+        if abs(dn) < _TINY:
+            self._mark(phase)
+            return
+        if dn < 0 and dt < 0 and self._late < _STUCK:
             self._late += 1
             return
         self._late = 0
-        if dn < 0 or dt < 0 or (dn > 0 and dt == 0.0):
-            if dt != 0.0 or dn < 0:
-                self._step, self._t = step, t
+        if dn < 0 or dt < 0:
+            self._step, self._t = step, t
             self._mark(phase)
             return
-        if dn == 0:
-            self._mark(phase)
+        if dt < _TINY:
             return
         label = self._phase
         self._step, self._t = step, t

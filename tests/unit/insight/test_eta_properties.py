@@ -44,7 +44,7 @@ def sound(estimate: EtaEstimate | None) -> bool:
     return estimate is None or 0 <= estimate.low <= estimate.seconds <= estimate.high < math.inf
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(wild, totals, st.floats(allow_nan=True, allow_infinity=True))
 def test_never_negative_never_infinite_whatever_comes_in(
     observations: list[Observation], total: float | None, now: float
@@ -52,7 +52,7 @@ def test_never_negative_never_infinite_whatever_comes_in(
     assert sound(feed(observations).estimate(now, total))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(forward, st.integers(1, 10**8), st.floats(0, 1e6))
 def test_later_is_not_longer(observations: list[Observation], total: int, later: float) -> None:
     eta = feed(observations)
@@ -65,7 +65,7 @@ def test_later_is_not_longer(observations: list[Observation], total: int, later:
         assert then.seconds <= now.seconds
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(forward, st.integers(1, 10**7), st.integers(1, 10**7))
 def test_more_steps_take_no_less_time(observations: list[Observation], total: int, more: int) -> None:
     eta = feed(observations)
@@ -76,7 +76,7 @@ def test_more_steps_take_no_less_time(observations: list[Observation], total: in
         assert longer.seconds >= less.seconds * (1 - 1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(forward, st.integers(1, 10**7), st.integers(-10, 10))
 def test_a_clock_in_another_unit_gives_the_same_in_that_unit(
     observations: list[Observation], total: int, power: int
@@ -92,7 +92,7 @@ def test_a_clock_in_another_unit_gives_the_same_in_that_unit(
         assert math.isclose(scaled.high, plain.high * scale, rel_tol=1e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(forward, st.integers(1, 10**8))
 def test_never_from_the_first_steps(observations: list[Observation], total: int) -> None:
     assert feed(observations[:2]).estimate(observations[-1][1], total) is None
