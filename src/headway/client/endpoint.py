@@ -42,6 +42,8 @@ class Endpoint:
         Raises:
             SettingsError: HEADWAY_CA_FILE cannot be used.
         """
+        if urlsplit(self.url).scheme == "http":
+            return False  # nothing to check, and reading the system's certificates takes a while
         if self.ca_file is None:
             return True
         try:

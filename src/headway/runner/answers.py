@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from headway.protocol.directive import Answer
+from headway.protocol.directive import Answer, DirectiveKind
 from headway.protocol.report import Report
 
 INTERVAL: Final = 1.0
@@ -29,6 +29,7 @@ class Answers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._runs: dict[str, _Run] = {}
+        self._stops: set[str] = set()
 
     def heard(self, run: str, answer: Answer) -> None:
         """The server answered a report of ``run``."""
@@ -49,8 +50,14 @@ class Answers:
                     want=() if report.headway.job is not None else state.heard.want,
                 )
             heard = state.heard
+            self._stops.update(each.id for each in heard.directives if each.kind is DirectiveKind.STOP)
         warnings = tuple(dict.fromkeys((*report.warnings, *heard.warnings)))
         return replace(heard, status=report.status, ack=ack, warnings=warnings)
+
+    def stops(self) -> tuple[str, ...]:
+        """Ids of the requests to stop that some run has been given."""
+        with self._lock:
+            return tuple(sorted(self._stops))
 
     @staticmethod
     def _acknowledge(state: _Run, seq: int) -> int:

@@ -58,7 +58,7 @@ class Relay:
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.relay = self
         self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.2}, name="headway-relay", daemon=True
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="headway-relay", daemon=True
         )
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self.status_url = self.url + status_path(key)

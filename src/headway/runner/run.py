@@ -83,8 +83,9 @@ class _Attempts:
     def run(self) -> int:
         ordinal = 1
         while True:
-            if self.signals.ending is not None:
-                return self._never(128 + self.signals.ending)
+            if ordinal == 1 and self.signals.ending is not None:
+                code = 128 + self.signals.ending
+                return self._never(code, Ending(kind=EndingKind.CANCELLED, exit_code=code))
             code, ending = self._once(ordinal)
             again = code != 0 and ordinal <= self._request.restarts and not self._asked()
             if self.tracking is not None:
@@ -97,7 +98,7 @@ class _Attempts:
             while time.monotonic() < end and not self._asked():
                 time.sleep(min(0.1, delay))
             if self._asked():
-                return self._never(code)
+                return self._never(code, ending)
             ordinal += 1
 
     def _once(self, ordinal: int) -> tuple[int, Ending]:
@@ -135,10 +136,9 @@ class _Attempts:
                 self._say(f"the log cannot be kept: {error}")
         return None
 
-    def _never(self, code: int) -> int:
+    def _never(self, code: int, ending: Ending) -> int:
         """The end came before the command, or its next attempt, was started."""
         if self.tracking is not None:
-            ending = Ending(kind=EndingKind.CANCELLED, exit_code=code)
             self.tracking.ended(ending, restarting=False, hurry=self._hurry())
         return code
 

@@ -60,7 +60,7 @@ class Tracking:
         private_folder(self.log.parent)
         self._token_file = private_folder(folders.runtime) / f"relay-{self.runner}.token"
         self._keep = Keep(folders.spool, self.key, f"relay-{self.runner}", self._registration.attempt)
-        answers = Answers()
+        self._answers = answers = Answers()
         self._relay = Relay(self.key, self._keep, answers)
         self._token_file.touch(mode=0o600)
         self._token_file.write_text(self._relay.token, encoding="utf-8")
@@ -123,6 +123,7 @@ class Tracking:
             hurry: whether the user has lost patience.
         """
         flushed = _until(self._forwarder.flush, self._finish_timeout(), hurry)
+        # A run that ended because its client heard a stop need not have come round to saying so: the relay passed it on.
         self._link.tell(self._event(LifecycleKind.ENDED, ending=ending, restarting=restarting))
         if not restarting:
             heard = flushed and self._link.reachable
@@ -160,6 +161,7 @@ class Tracking:
             ending=ending,
             restarting=restarting,
             pid=pid,
+            acks=() if ending is None else self._answers.stops(),
         )
 
     def _finish_timeout(self) -> float:

@@ -74,7 +74,7 @@ def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float)
     if stock and report.status is not None:
         note(run, report.status, said, before, sent)
     attempt.fragment = None
-    revived = attempt.lost_at is not None and not attempt.registered and sent > attempt.lost_at
+    revived = attempt.lost_at is not None and not attempt.registered and sent >= attempt.lost_at
     if revived:
         attempt.lost_at = None
     heard = _hear(job, said.acks, None)
@@ -150,7 +150,7 @@ def fold_lifecycle(job: TrackedJob, event: Lifecycle, now: float) -> bool:
         new = True
     runner.heard_at = max(runner.heard_at, at)
     news = new
-    if attempt.lost_at is not None and (at > attempt.lost_at or event.kind is LifecycleKind.ENDED):
+    if attempt.lost_at is not None and (at >= attempt.lost_at or event.kind is LifecycleKind.ENDED):
         attempt.lost_at = None
         news = True
     match event.kind:
@@ -161,6 +161,8 @@ def fold_lifecycle(job: TrackedJob, event: Lifecycle, now: float) -> bool:
             if runner.ended_at is None or runner.ending is None:
                 runner.ended_at, runner.ending, runner.restarting = at, event.ending, event.restarting
                 news = True
+            elif runner.restarting and not event.restarting:
+                runner.restarting, news = False, True  # it had meant to go on, and was stopped before it could
         case LifecycleKind.ALIVE:
             pass
     news = _hear(job, event.acks, event.runner) or news

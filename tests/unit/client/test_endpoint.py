@@ -56,5 +56,6 @@ def test_proxies_have_no_say_on_this_machine() -> None:
 
 def test_a_certificate_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     assert Endpoint(url="https://x").ssl_context() is True
+    assert Endpoint(url="http://127.0.0.1:1", ca_file="/none").ssl_context() is False
     with pytest.raises(SettingsError, match="HEADWAY_CA_FILE"):
         Endpoint(url="https://x", ca_file=str(tmp_path / "none.pem")).ssl_context()
