@@ -76,6 +76,8 @@ class Hub:
         self._jobs: dict[JobKey, Entry] = {}
         self._live: set[JobKey] = set()
         """Jobs that time can change."""
+        self._unreadable: dict[JobKey, StoreCorruptError] = {}
+        """Jobs whose document cannot be understood: they are left alone until they are deleted."""
         self._persister = Persister(store, self._clock, self._restore)
         self._broadcast = Broadcast(
             self._show,
@@ -135,6 +137,7 @@ class Hub:
         Raises:
             NotFoundError: no such job, and ``create`` is not given.
             UnavailableError: it could not be persisted; send it again.
+            StoreCorruptError: what is stored of the job cannot be understood; delete it, or use a newer Headway.
         """
         self._listening()
         self._reports += 1
@@ -230,13 +233,17 @@ class Hub:
             UnavailableError: it could not be deleted.
         """
         self._listening()
+        if key in self._unreadable:
+            await self._persister.delete(key)
+            del self._unreadable[key]
+            return
         entry = self._entry(key)
         state = outcome(entry.job, overall(entry.job)).state
         if not state.ended:
             raise ConflictError(f"job {key} is {state}: stop it first")
         entry.deleting = True
         try:
-            await self._persister.delete(entry)
+            await self._persister.delete(key)
         except UnavailableError:
             entry.deleting = False
             raise
@@ -368,6 +375,8 @@ class Hub:
     def _create(self, key: JobKey) -> Entry:
         if "\0" in key.namespace or "\0" in key.name or not key.namespace or not key.name:
             raise InvalidError("a name must not be empty, nor hold a NUL", field="name")
+        if key in self._unreadable:
+            raise self._unreadable[key]
         now = self._clock()
         entry = self._jobs[key] = Entry(TrackedJob(key=key, uid=secrets.token_hex(16), created_at=now, updated_at=now))
         return entry
@@ -404,6 +413,7 @@ class Hub:
                 entries.append(Entry(load(document), persisted=document))
             except StoreCorruptError as error:
                 logger.error("job %s is left alone: %s", key, error)  # noqa: TRY400 - the message says it all
+                self._unreadable[key] = error
         return entries
 
     def _restore(self, entry: Entry) -> None:

@@ -14,6 +14,7 @@ from typing import cast
 from headway.errors import RetryableError, UnavailableError
 from headway.hub.clock import Clock
 from headway.hub.entry import Entry, Group, Waiting
+from headway.protocol.job import JobKey
 from headway.store.base import Completion, PointBatch, Store, Write
 from headway.tracking.document import dump
 from headway.tracking.fold import History
@@ -56,7 +57,7 @@ class Persister:
         """Persists a job without anybody waiting for it."""
         self._enqueue(entry, Waiting(None, None))
 
-    async def delete(self, entry: Entry) -> None:
+    async def delete(self, key: JobKey) -> None:
         """Returns once a job and its history are gone for good.
 
         Raises:
@@ -65,7 +66,7 @@ class Persister:
         heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         group = Group([Waiting(None, heard)], b"", 1)
         self.waiting += 1
-        self._store.submit(Write(key=entry.job.key, delete=True), (None, group))
+        self._store.submit(Write(key=key, delete=True), (None, group))
         await heard
 
     def _enqueue(self, entry: Entry, waiting: Waiting) -> None:

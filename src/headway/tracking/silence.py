@@ -61,7 +61,7 @@ def sweep(job: TrackedJob, now: float, listening_since: float, patience: Patienc
         job.updated_at = max(job.updated_at, now)
         job.conditions, _ = end_all(job.conditions, now, where.step)
         return True
-    findings = _silent(job.current, now, listening_since, patience)
+    findings = _silent(job, now, listening_since, patience)
     job.conditions, turned = merge(job.conditions, findings, _OWNED, now, where.step)
     return turned
 
@@ -78,12 +78,17 @@ def _lost(attempt: AttemptState, now: float, listening_since: float, patience: P
     return now - max(heard, listening_since) > limit
 
 
-def _silent(attempt: AttemptState | None, now: float, listening_since: float, patience: Patience) -> list[Finding]:
+def _silent(job: TrackedJob, now: float, listening_since: float, patience: Patience) -> list[Finding]:
+    attempt = job.current
     heard = attempt.heard_at if attempt is not None else None
     writer = attempt.writer() if attempt is not None else None
     if heard is None or writer is None:
         return []
-    if now - max(heard, listening_since) <= silence_limit(writer, patience):
+    limit = silence_limit(writer, patience)
+    stands = any(
+        one.type is ConditionType.SILENT and one.until is None and one.since >= heard for one in job.conditions
+    )
+    if not stands and now - max(heard, listening_since) <= limit:
         return []
     step = writer.step
     return [
@@ -91,7 +96,7 @@ def _silent(attempt: AttemptState | None, now: float, listening_since: float, pa
             type=ConditionType.SILENT,
             since_t=heard,
             since_step=step,
-            evidence={"lastContact": heard, "lastStep": step, "limitSeconds": silence_limit(writer, patience)},
+            evidence={"lastContact": heard, "lastStep": step, "limitSeconds": limit},
             text="no contact with the run" + (f" since step {step}" if step is not None else ""),
         )
     ]
