@@ -23,7 +23,7 @@ _TICK: Final = 1.0
 """Seconds that one value covers at least: faster steps are averaged."""
 _BLOCK_SECONDS: Final = 300.0
 _BLOCK_VALUES: Final = 20
-_RECENT: Final = 64
+_RECENT: Final = 256
 _SHIFT: Final = math.log(1.2)
 _BOUND: Final = 3.0
 _THRESHOLD: Final = 14.0
@@ -35,7 +35,7 @@ _MEDIAN_ERROR: Final = 1.2533
 """Standard error of a median, in standard errors of a mean."""
 _SD_ERROR: Final = 2.0
 """Nearly two standard errors of a standard deviation by way of medians, relative."""
-_BLOCK_ERROR: Final = 0.03
+_BLOCK_ERROR: Final = 0.02
 _BLOCK_MOST: Final = 400
 _SURE: Final = math.log(1.1)
 """What the ratio, less three of its standard errors, must exceed."""
@@ -55,8 +55,8 @@ class SlowWatch:
     """The step times of one run, against the best it can do."""
 
     __slots__ = (
-        "_block", "_block_seconds", "_count", "_level", "_onset", "_phase", "_recent", "_score", "_sd", "_seconds",
-        "_step", "_t", "_work", "_work_done", "settings",
+        "_block", "_block_least", "_block_seconds", "_count", "_level", "_onset", "_phase", "_recent", "_score", "_sd",
+        "_seconds", "_step", "_t", "_work", "_work_done", "settings",
     )  # fmt: skip
 
     def __init__(self, settings: SlowSettings = SlowSettings()) -> None:
@@ -67,6 +67,7 @@ class SlowWatch:
         """(time, step, log seconds per step)"""
         self._block: list[float] = []
         self._block_seconds = 0.0
+        self._block_least = _BLOCK_VALUES
         self._score = 0.0
         self._onset: tuple[float, float] | None = None
         self._step: float | None = None
@@ -151,7 +152,7 @@ class SlowWatch:
         return {
             "level": [self._level, self._sd],
             "recent": [list(item) for item in self._recent],
-            "block": [self._block, self._block_seconds],
+            "block": [self._block, self._block_seconds, self._block_least],
             "cusum": [self._score, None if self._onset is None else list(self._onset)],
             "last": [self._step, self._t, self._work, self._count, self._phase, self._work_done, self._seconds],
         }
@@ -162,7 +163,11 @@ class SlowWatch:
         self = cls(settings)
         self._level, self._sd = state["level"]
         self._recent.extend((t, step, value) for t, step, value in state["recent"])
-        self._block, self._block_seconds = list(state["block"][0]), state["block"][1]
+        self._block, self._block_seconds, self._block_least = (
+            list(state["block"][0]),
+            state["block"][1],
+            state["block"][2],
+        )
         self._score, onset = state["cusum"]
         self._onset = None if onset is None else (onset[0], onset[1])
         self._step, self._t, self._work, self._count, self._phase, self._work_done, self._seconds = state["last"]
@@ -189,22 +194,24 @@ class SlowWatch:
         self._block.append(value)
         self._block_seconds += seconds
         n = len(self._block)
-        if self._block_seconds >= _BLOCK_SECONDS and n >= _BLOCK_VALUES and (n % 8 == 0 or n >= _BLOCK_MOST):
+        if self._block_seconds >= _BLOCK_SECONDS and n >= self._block_least and (n % 8 == 0 or n >= _BLOCK_MOST):
             self._close()
 
     def _close(self) -> None:
-        """A block is long enough: its median, if it is known well enough, may be a new best level."""
+        """A block is full: its median, and two standard errors for chance, may be a new best level.
+
+        The next block is twice as long as long as chance leaves the level uncertain.
+        """
         middle = median(self._block)
         root = math.sqrt(len(self._block))
         sd = (1 + _SD_ERROR / root) * _MAD_TO_SD * median(abs(value - middle) for value in self._block)
         sd = max(_LEAST_SD, sd, self._sd if self._level is not None else 0.0)
         error = _MEDIAN_ERROR * sd / root
-        if error > _BLOCK_ERROR and len(self._block) < _BLOCK_MOST:
-            return
         if self._score < _THRESHOLD:
             self._sd = sd
             if self._level is None or middle + 2 * error < self._level:
                 self._level = middle + 2 * error
+        self._block_least = min(_BLOCK_MOST, 2 * len(self._block)) if error > _BLOCK_ERROR else _BLOCK_VALUES
         self._block = []
         self._block_seconds = 0.0
 
