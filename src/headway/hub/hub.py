@@ -170,8 +170,10 @@ class Hub:
             await self._persister.keep(entry, folded.history)
         return answer
 
-    async def register(self, key: JobKey, registration: Registration) -> tuple[Job, float]:
+    async def register(self, key: JobKey, registration: Registration, *, age: float = 0.0) -> tuple[Job, float]:
         """Makes a job known, or begins its next attempt; answers the job and the seconds between signs of life.
+
+        ``age`` is how many seconds ago it happened, when it could not be told at once.
 
         Raises:
             ConflictError: the job lives under another attempt, with another runner or by itself.
@@ -180,10 +182,10 @@ class Hub:
         self._listening()
         entry = self._jobs.get(key)
         if entry is not None and not entry.deleting:
-            self._refuse_second(entry, registration)
+            self._refuse_second(entry, registration, self._clock() - age)
         else:
             entry = self._create(key)
-        fold_registration(entry.job, registration, self._clock())
+        fold_registration(entry.job, registration, self._clock(), age)
         self._changed(entry)
         await self._persister.keep(entry)
         return self._view(entry), self._settings.heartbeat
@@ -381,11 +383,13 @@ class Hub:
         entry = self._jobs[key] = Entry(TrackedJob(key=key, uid=secrets.token_hex(16), created_at=now, updated_at=now))
         return entry
 
-    def _refuse_second(self, entry: Entry, registration: Registration) -> None:
+    def _refuse_second(self, entry: Entry, registration: Registration, at: float) -> None:
         attempt = governing(entry.job)
         state = outcome(entry.job, overall(entry.job)).state
         if attempt is None or attempt.id == registration.attempt or registration.runner in attempt.runners:
             return
+        if at < attempt.known_at:
+            return  # an older attempt, told late: history
         if not state.ended and state not in (State.PREEMPTED, State.RESTARTING):
             raise ConflictError(f"job {entry.job.key} is {state}: stop it first, or give the new one another name")
 

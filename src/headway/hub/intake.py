@@ -33,7 +33,7 @@ class Door(Protocol):
     async def ingest(self, key: JobKey, report: Report, envelope: Envelope = ..., *, create: bool = ...) -> Answer:
         """Takes in one report."""
 
-    async def register(self, key: JobKey, registration: Registration) -> tuple[Job, float]:
+    async def register(self, key: JobKey, registration: Registration, *, age: float = ...) -> tuple[Job, float]:
         """Makes a job known, or begins its next attempt."""
 
     async def lifecycle(self, key: JobKey, event: Lifecycle) -> LifecycleAnswer:
@@ -110,7 +110,7 @@ async def _take_line(path: Path, key: JobKey, line: SpoolLine, door: Door, clock
     age = max(0.0, clock() - line.at)
     try:
         if line.registration is not None:
-            await door.register(key, decode(Registration, line.registration, "registration"))
+            await door.register(key, decode(Registration, line.registration, "registration"), age=age)
         if line.lifecycle is not None:
             event = decode(Lifecycle, line.lifecycle, "lifecycle")
             await door.lifecycle(key, dataclasses.replace(event, age=age))

@@ -114,27 +114,29 @@ def directives_for(job: TrackedJob, folded: Folded) -> tuple[Directive, ...]:
     )
 
 
-def fold_registration(job: TrackedJob, registration: Registration, now: float) -> bool:
-    """Makes a runner's attempt known; whether the attempt is new."""
-    job.spec, job.tags = registration.spec, registration.tags
-    job.log = registration.log or job.log
-    job.host = registration.host or job.host
-    job.head_fragment = None
-    attempt, new = job.attempt(registration.attempt, now)
+def fold_registration(job: TrackedJob, registration: Registration, now: float, age: float = 0.0) -> bool:
+    """Makes a runner's attempt known, which happened ``age`` seconds ago; whether the attempt is new."""
+    at = now - max(0.0, age)
+    attempt, new = job.attempt(registration.attempt, at)
     attempt.fragment = None
-    if not attempt.registered:
-        attempt.registered = True
+    attempt.registered = True
+    if attempt is job.current:
+        job.spec, job.tags = registration.spec, registration.tags
+        job.log = registration.log or job.log
+        job.host = registration.host or job.host
+        job.head_fragment = None
+    if attempt.lost_at is not None and at >= attempt.lost_at:
         attempt.lost_at = None
     runner = attempt.runners.get(registration.runner)
     if runner is None:
-        attempt.runners[registration.runner] = RunnerState(heard_at=now)
+        attempt.runners[registration.runner] = RunnerState(heard_at=at)
     else:
-        runner.heard_at = max(runner.heard_at, now)
-    for other in job.ordered:
+        runner.heard_at = max(runner.heard_at, at)
+    for other in job.ordered[: job.ordered.index(attempt)]:
         mine = other.runners.get(registration.runner)
-        if other is not attempt and mine is not None and mine.ended_at is None:
-            mine.ended_at, other.fragment = now, None
-    job.updated_at = max(job.updated_at, now)
+        if mine is not None and mine.ended_at is None:
+            mine.ended_at, other.fragment = at, None
+    job.updated_at = max(job.updated_at, at)
     return new
 
 
