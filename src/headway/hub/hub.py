@@ -7,6 +7,7 @@ brought something is given only once it is durable.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import secrets
 from collections.abc import Coroutine
@@ -411,6 +412,15 @@ class Hub:
         return None if entry is None or entry.deleting else self._view(entry)
 
     def _load(self) -> list[Entry]:
+        collecting = gc.isenabled()
+        gc.disable()  # nothing that is loaded is garbage, and looking for some would take most of the time
+        try:
+            return self._load_all()
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _load_all(self) -> list[Entry]:
         entries = []
         for key, document in self._store.load():
             try:

@@ -10,7 +10,8 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from operator import itemgetter
+from typing import Final
 
 from headway.errors import InvalidError
 from headway.hub.entry import Entry
@@ -20,6 +21,9 @@ MOST: Final = 1000
 """Most jobs on one page."""
 
 Value = str | float | None
+
+_by_value: Final = itemgetter(0)
+_by_key: Final = itemgetter(1)
 
 
 def page(entries: Iterable[Entry], query: JobQuery, now: float, show: Callable[[Entry], Job]) -> JobPage:
@@ -33,12 +37,15 @@ def page(entries: Iterable[Entry], query: JobQuery, now: float, show: Callable[[
         raise InvalidError(f"expected one of {', '.join(SORTABLE)}, got {name[:40]!r}", field="sort")
     if not 1 <= query.limit <= MOST:
         raise InvalidError(f"expected 1 to {MOST}, got {query.limit}", field="limit")
-    found = [entry for entry in entries if _matches(entry, query, now)]
+    found = entries if query == _all(query) else [entry for entry in entries if _matches(entry, query, now)]
     value_of = _VALUES[name]
     rows = [(value_of(entry, now), entry.job.key, entry) for entry in found]
-    known = sorted([row for row in rows if row[0] is not None], key=_by_key)
+    known = [row for row in rows if row[0] is not None]
+    known.sort(key=_by_key)
     known.sort(key=_by_value, reverse=descending)
-    rows = known + sorted([row for row in rows if row[0] is None], key=_by_key)
+    unknown = [row for row in rows if row[0] is None]
+    unknown.sort(key=_by_key)
+    rows = known + unknown
     begin = 0
     if query.cursor is not None:
         begin = _after(rows, *_read_cursor(query.cursor, query.sort), descending=descending)
@@ -51,12 +58,9 @@ def page(entries: Iterable[Entry], query: JobQuery, now: float, show: Callable[[
     )
 
 
-def _by_key(row: tuple[Value, JobKey, Entry]) -> JobKey:
-    return row[1]
-
-
-def _by_value(row: tuple[Any, JobKey, Entry]) -> Any:
-    return row[0]
+def _all(query: JobQuery) -> JobQuery:
+    """The same query without its filters."""
+    return JobQuery(sort=query.sort, limit=query.limit, cursor=query.cursor)
 
 
 def _matches(entry: Entry, query: JobQuery, now: float) -> bool:
