@@ -10,6 +10,7 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import mul
 from typing import Final
 
@@ -141,36 +142,52 @@ class Columns:
 LARGEST: Final = 2**62
 """Steps and milliseconds lie below this, so that their differences fit into 64 bits."""
 
+MOST_SAMPLES: Final = 2**40
+"""Most samples behind one raw point, so that sums over millions of points fit into 64 bits."""
 
-def gather(points: Iterable[Point]) -> dict[str, Columns]:
-    """Raw points, sorted into columns by metric; for reading only.
+
+def gather(points: Sequence[Point]) -> dict[str, Columns]:
+    """Raw points, sorted into columns by metric; for reading only, since metrics of the same points share their places.
 
     Raises:
         InvalidError: a number is too large to be kept, a time is not finite, or a metric's name is no text.
     """
-    cells: dict[str, list[tuple[int, int, Cell]]] = {}
     try:
-        for step, seconds, metrics in points:
-            time = round(seconds * 1000)
-            for name, cell in metrics.items():
-                if name in cells:
-                    cells[name].append((step, time, cell))
-                else:
-                    cells[name] = [(step, time, cell)]
-        check_names(*cells)
-        return {name: _columns(rows) for name, rows in cells.items()}
+        steps = array("q", [step for step, _, _ in points])
+        times = array("q", [round(seconds * 1000) for _, seconds, _ in points])
+        names = dict.fromkeys(chain.from_iterable([metrics for _, _, metrics in points]))
+        check_names(*names)
+        _check_range(steps, times)
+        result = {}
+        for name in names:
+            cells = [metrics[name] for _, _, metrics in points if name in metrics]
+            if len(cells) == len(points):
+                result[name] = _columns(steps, times, cells)
+            else:
+                having = [place for place, (_, _, metrics) in enumerate(points) if name in metrics]
+                result[name] = _columns(_pick(steps, having), _pick(times, having), cells)
     except (OverflowError, ValueError, TypeError) as error:
         raise InvalidError(f"a point cannot be kept: {error}", field="headway.points") from error
+    return result
 
 
-def _columns(rows: list[tuple[int, int, Cell]]) -> Columns:
-    steps, times, cells = zip(*rows, strict=True)
-    if max(*map(abs, steps), *map(abs, times)) >= LARGEST:
-        raise OverflowError(f"a step or time of {max(*map(abs, steps), *map(abs, times))} is out of range")
-    means, counts, _, bads = map(list, zip(*cells, strict=True))
+def _check_range(*columns: array[int]) -> None:
+    for values in columns:
+        if values and not -LARGEST < min(values) <= max(values) < LARGEST:
+            raise OverflowError(f"a step or time (in ms) out of {min(values)} to {max(values)} is too large")
+
+
+def _pick(values: array[int], places: Iterable[int]) -> array[int]:
+    return array("q", [values[place] for place in places])
+
+
+def _columns(steps: array[int], times: array[int], cells: Iterable[Cell]) -> Columns:
+    means, counts, _, bads = zip(*cells, strict=True)
+    if max(counts) > MOST_SAMPLES:
+        raise OverflowError(f"{max(counts)} samples in one point are too many")
     if any(bads) or not math.isfinite(sum(means)):
-        for place, mean in enumerate(means):
-            if bads[place] >= counts[place] or not math.isfinite(mean):
-                means[place] = math.nan  # whatever it was, no finite sample stands behind it
-                bads[place] = counts[place]
-    return Columns.raw(array("q", steps), array("q", times), array("d", means), array("q", counts), array("q", bads))
+        # whatever the mean of such a point was, no finite sample stands behind it
+        good = [bad < count and math.isfinite(mean) for mean, count, bad in zip(means, counts, bads, strict=True)]
+        means = tuple(mean if fine else math.nan for mean, fine in zip(means, good, strict=True))
+        bads = tuple(bad if fine else count for bad, count, fine in zip(bads, counts, good, strict=True))
+    return Columns.raw(steps, times, array("d", means), array("q", counts), array("q", bads))

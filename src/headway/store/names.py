@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from headway.errors import InvalidError
+
+_UNFIT: Final = re.compile("[\0\ud800-\udfff]")
 
 
 def check_names(*names: str) -> None:
@@ -12,5 +17,5 @@ def check_names(*names: str) -> None:
         InvalidError: a name holds NUL, or half of a surrogate pair.
     """
     for name in names:
-        if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
+        if _UNFIT.search(name):
             raise InvalidError(f"the name {name!r} cannot be kept: it holds a NUL or half a character")

@@ -82,7 +82,7 @@ def _pack(name: str, columns: Columns, before: Columns | None) -> bytes:
     size, label = len(columns), name.encode()
     flags = 0
     body: list[Numbers] = []
-    if before is not None and before.steps == columns.steps and before.times == columns.times:
+    if before is not None and _same_places(before, columns):
         flags |= _SAME_PLACES
     else:
         body += [_differences(columns.steps), _differences(columns.times)]
@@ -129,6 +129,12 @@ def _unpack(data: bytes, offset: int, before: Columns | None) -> tuple[str, Colu
     counts = take("q") if flags & _COUNTS else array("q", [1]) * size
     bads = take("q") if flags & _BADS else array("q", bytes(8 * size))
     return name, Columns(steps, times, means, lows, highs, counts, bads), offset
+
+
+def _same_places(one: Columns, other: Columns) -> bool:
+    if one.steps is other.steps and one.times is other.times:
+        return True
+    return one.steps == other.steps and one.times == other.times
 
 
 def _differences(values: array[int]) -> array[int]:

@@ -336,13 +336,13 @@ class StoreContract:
             seen: list[list[int]] = [[], []]
 
             def read(into: list[int]) -> None:
-                while not into or into[-1] < 6000:
+                while not into or into[-1] < 1500:
                     for series in opened.store.series(JOB, SeriesQuery(points=10_000)):
                         assert steps(series) == list(range(len(series.points)))
                         into.append(len(series.points))
 
             def write() -> None:
-                for seq in range(300):
+                for seq in range(75):
                     opened.write(reported(seq, *(at(seq * 20 + i, loss=i) for i in range(20))))
 
             self._run(write, lambda: read(seen[0]), lambda: read(seen[1]))

@@ -6,7 +6,7 @@ import itertools
 import zlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.protocol.report import Cell, Point
@@ -31,12 +31,14 @@ reports = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(reports)
 def test_a_row_is_read_as_it_was_written(points: list[Point]) -> None:
     gathered = gather(points)
     assert unpack_row(pack_row(gathered)) == gathered
 
 
+@settings(deadline=None)
 @given(reports)
 def test_a_chunk_is_read_as_it_was_written_raw_and_merged(points: list[Point]) -> None:
     for columns in gather(points).values():
@@ -66,6 +68,7 @@ def test_a_chunk_of_something_else_is_damaged() -> None:
             unpack_chunk(data)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 60)), st.lists(st.integers(0, 60)))
 def test_intervals_are_a_set(first: list[int], second: list[int]) -> None:
     intervals = Intervals()

@@ -122,7 +122,8 @@ class Batch:
     def remember(self) -> list[JobEntry]:
         """Brings the index up to date after the commit; answers the jobs that have new reports."""
         for entry in self._gone.values():
-            entry.rows = []
+            self._index.waiting -= len(entry.rows)
+            del entry.rows[:]
         for key, current in self._current.items():
             if current is None:
                 self._index.jobs.pop(key, None)
@@ -138,6 +139,7 @@ class Batch:
         for row, job, *_ in self._rows:
             if job not in self._gone:
                 self._entries[job].rows.append(row)
+                self._index.waiting += 1
         return [entry for entry in self._entries.values() if entry.id not in self._gone]
 
 

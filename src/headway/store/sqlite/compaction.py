@@ -50,7 +50,7 @@ def compact(connection: sqlite3.Connection, entry: JobEntry, now: float) -> int:
 
     The caller takes them off ``entry.rows`` once the transaction is through.
     """
-    rows = entry.rows[:ROWS]
+    rows = entry.rows[:ROWS].tolist()
     numbers = json.dumps(rows)
     news: dict[tuple[int, str], Columns] = {}
     runs = set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -32,7 +33,7 @@ class JobEntry:
     id: int
     attempts: dict[str, int] = field(default_factory=dict)
     runs: dict[str, RunEntry] = field(default_factory=dict)
-    rows: list[int] = field(default_factory=list)
+    rows: array[int] = field(default_factory=lambda: array("q"))
     """Ids of the reports that wait to be compacted, ascending."""
     known: bool = False
     """Whether ``attempts`` and ``runs`` are complete."""
@@ -47,6 +48,8 @@ class Index:
 
     def __init__(self) -> None:
         self.jobs: dict[JobKey, JobEntry] = {}
+        self.waiting = 0
+        """Reports that wait to be compacted, of all jobs."""
         self._free = dict.fromkeys(TABLES, 1)
 
     def fresh(self, table: str) -> int:
@@ -65,6 +68,7 @@ class Index:
         waiting: dict[int, list[tuple[int, int]]] = {}
         for row, job, run, seq in connection.execute("SELECT id, job, run, seq FROM report ORDER BY id"):
             by_id[job].rows.append(row)
+            self.waiting += 1
             waiting.setdefault(job, []).append((run, seq))
         for job, reports in waiting.items():
             complete(by_id[job], connection)

@@ -130,7 +130,7 @@ class SqliteStore(Store):
 
     def waiting_reports(self) -> int:
         """Reports kept as they came, not compacted yet."""
-        return sum(len(entry.rows) for entry in tuple(self._index.jobs.values()))
+        return self._index.waiting
 
     def _opened(self) -> GroupWriter:
         if self._writer is None:
@@ -158,7 +158,7 @@ class SqliteStore(Store):
         if entry is None:
             return []
         # Before the snapshot begins: what is compacted meanwhile is then found in its chunks, and never missed.
-        rows = tuple(entry.rows)
+        rows = entry.rows.tolist()
         with self._reader() as connection:
             connection.execute("BEGIN")
             try:

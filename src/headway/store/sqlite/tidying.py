@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable
 
-from headway.store.packing import DamagedError
 from headway.store.sqlite.compaction import ROWS, compact
 from headway.store.sqlite.index import Index, JobEntry
 from headway.store.sqlite.retention import forget
@@ -31,7 +30,7 @@ class Tidying:
         self._quiet: dict[int, int] = {}
         """The newest row of each job with a backlog, at the last look."""
         self._damaged: set[int] = set()
-        self._next_look = 0.0
+        self._next_look = self._not_before = 0.0
         self.note(index.backlog())
 
     def note(self, entries: Iterable[JobEntry]) -> None:
@@ -44,19 +43,23 @@ class Tidying:
 
     def tidy(self, *, idle: bool) -> float:
         """Does one portion of what is due; answers after how many seconds without a write to come back."""
-        if self._urgent:
-            self._compact(self._urgent)
-        elif idle and self._waiting:
-            self._compact(self._waiting)
-        if self._urgent or (idle and self._waiting):
-            return 0.0
-        wait = self._next_look - time.monotonic()
+        now = time.monotonic()
+        if self._urgent and now >= self._not_before:
+            self._compact(self._urgent, share=1 / 2)
+        elif self._waiting and (
+            idle or (self._index.waiting >= self._settings.waiting_at_most and now >= self._not_before)
+        ):
+            self._compact(self._waiting, share=1 / 5)
+        wait = self._next_look - now
         if wait <= 0 and not self._look():
-            self._next_look = time.monotonic() + (wait := self._settings.retention_seconds)
+            self._next_look = now + (wait := self._settings.retention_seconds)
+        if idle and self._waiting:
+            return 0.0
         return max(0.0, min(wait, self._settings.idle_seconds) if self._waiting else wait)
 
-    def _compact(self, due: dict[int, JobEntry]) -> None:
-        """Compacts jobs of ``due``, as many as fit into one transaction."""
+    def _compact(self, due: dict[int, JobEntry], share: float) -> None:
+        """Compacts jobs of ``due``, as many as fit into one transaction; ``share`` is how much of a busy writer's time."""
+        began = time.monotonic()
         chosen, rows = list[JobEntry](), 0
         for entry in due.values():
             chosen.append(entry)
@@ -69,15 +72,20 @@ class Tidying:
             for entry in chosen:
                 try:
                     done.append((entry, compact(self._connection, entry, now) if entry.rows else 0))
-                except DamagedError:
+                except sqlite3.Error:
+                    raise
+                except Exception:
                     self._set_aside(entry)
                     raise
         for entry, count in done:
             entry.rows = entry.rows[count:]
+            self._index.waiting -= count
             if len(entry.rows) < self._settings.compact_rows_at_most:
                 self._urgent.pop(entry.id, None)
             if len(entry.rows) < self._settings.compact_rows:
                 self._waiting.pop(entry.id, None)
+        ended = time.monotonic()
+        self._not_before = ended + (ended - began) * (1 / share - 1)
 
     def _set_aside(self, entry: JobEntry) -> None:
         """Never tries this job again: its reports stay as they are, and reading them says what is wrong."""
