@@ -92,9 +92,13 @@ class Keep:
         key: the job that all reports are of.
         run: names the files; also the run id of the header.
         attempt: attempt id of the header.
+        segment_bytes: size at which the next file is begun.
     """
 
-    def __init__(self, folder: Path, key: JobKey, run: str, attempt: str) -> None:
+    def __init__(
+        self, folder: Path, key: JobKey, run: str, attempt: str, *, segment_bytes: int = SEGMENT_BYTES
+    ) -> None:
+        self._segment_bytes = segment_bytes
         self._folder = folder
         self._run = run
         self._header = dumps({"spool": 1, "namespace": key.namespace, "name": key.name, "run": run, "attempt": attempt})
@@ -198,7 +202,7 @@ class Keep:
 
     def _segment(self) -> _Segment:
         current = self._current
-        if current is None or current.size > SEGMENT_BYTES:
+        if current is None or current.size > self._segment_bytes:
             path = private_folder(self._folder) / f"{self._run}-{self._count}.jsonl"
             fresh = _Segment(path, self._header + b"\n")
             self._count += 1

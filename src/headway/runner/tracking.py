@@ -143,7 +143,7 @@ class Tracking:
         self._token_file.unlink(missing_ok=True)
         if left or unheard:
             what = f"{left} report{'' if left == 1 else 's'}" if left else "how the run ended"
-            self._say(f"{what} could not be sent and waits in {self._folders.spool} for the next server to start")
+            self._say(f"not sent: {what}; kept in {self._folders.spool} until a server starts")
 
     def _event(
         self,
