@@ -6,10 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 
@@ -25,6 +26,7 @@ class Commands:
             "OMP_NUM_THREADS": "1",
         }
         self._started: list[subprocess.Popen[str]] = []
+        self._outputs: dict[int, TextIO] = {}
 
     def __call__(self, *arguments: str, timeout: float = 60, **environ: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -37,16 +39,24 @@ class Commands:
         )
 
     def start(self, *arguments: str, **environ: str) -> subprocess.Popen[str]:
+        output = tempfile.TemporaryFile("w+", dir=self.home, encoding="utf-8")  # noqa: SIM115 - a pipe would fill up
         process = subprocess.Popen(
             [sys.executable, "-m", "headway.cli.main", *arguments],
             env={**self.environ, **environ},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
             text=True,
         )
+        self._outputs[process.pid] = output
         self._started.append(process)
         return process
+
+    def said(self, process: subprocess.Popen[str]) -> str:
+        """What a started command has printed so far."""
+        output = self._outputs[process.pid]
+        output.seek(0)
+        return output.read()
 
     def job(self, name: str) -> dict[str, Any]:
         result = self("show", name, "--json")
@@ -75,9 +85,8 @@ class Commands:
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
-            for stream in (process.stdout, process.stderr):
-                if stream is not None:
-                    stream.close()
+        for output in self._outputs.values():
+            output.close()
         self("server", "stop")
 
 

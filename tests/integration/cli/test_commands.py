@@ -126,7 +126,7 @@ def test_follow_stop_and_remove(headway: Any) -> None:
     assert runner.wait(20) != 0
     assert headway.job("long")["state"] == "Stopped"
     assert watcher.wait(20) == 0, "a watch ends with its job"
-    assert "Stopped" in watcher.stdout.read()
+    assert "Stopped" in headway.said(watcher)
     assert follower.wait(20) == 0
     assert headway("rm", "long").stdout == "local/long removed\n"
     assert headway("show", "long").returncode == 3

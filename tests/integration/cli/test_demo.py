@@ -1,0 +1,39 @@
+"""``headway demo``: ends by itself, and its jobs meet the fates that were told."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+def test_demo_ends_by_itself_with_a_summary(headway: Any) -> None:
+    began = time.monotonic()
+    result = headway("demo", "--seconds", "60", "--no-open", timeout=120)
+    assert result.returncode == 0, result.stderr
+    assert time.monotonic() - began < 75
+    summary = [line.split()[0] for line in result.stdout.splitlines() if line.startswith("demo-")]
+    assert set(summary[-3:]) == {"demo-healthy", "demo-crash-resume", "demo-lr-too-high"}
+
+    healthy = headway.job("demo-healthy")
+    assert healthy["state"] == "Complete"
+    assert healthy["progress"]["percent"] == 100
+    assert healthy["metrics"]["eval_loss"] < 2.7
+
+    crashed = headway.job("demo-crash-resume")
+    assert [each["ordinal"] for each in crashed["attempts"]] == [1, 2]
+    assert crashed["attempts"][0]["ending"]["exitCode"] == 1
+    assert 0 < crashed["attempts"][1]["resumedFromStep"] <= crashed["attempts"][0]["lastStep"]
+
+    wild = headway.job("demo-lr-too-high")
+    assert wild["metrics"]["loss"] == "NaN"
+    assert wild["best"]["loss"] < 3.5, "it learnt at first"
+
+
+def test_demo_can_be_run_again(headway: Any) -> None:
+    result = headway("demo", "--seconds", "15", "--no-open", timeout=90)
+    assert result.returncode == 0, result.stderr
+    assert len(headway.job("demo-healthy")["attempts"]) == 1, "not the next attempt of the first"
