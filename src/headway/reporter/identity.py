@@ -108,7 +108,9 @@ def find_attempt(environ: Mapping[str, str], run: str, placement: Placement) -> 
         return f"torchelastic-{agent}-{restarts}"
     if namespace := environ.get("PMIX_NAMESPACE"):
         return f"mpi-{namespace}"
-    if placement.world_size > 1 or placement.crowd:  # started by hand or by a parent: what the processes of one host have in common
+    if (
+        placement.world_size > 1 or placement.crowd
+    ):  # started by hand or by a parent: what the processes of one host have in common
         return f"launch-{socket.gethostname()}-{os.getppid()}"
     return run
 

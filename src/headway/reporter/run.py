@@ -31,8 +31,12 @@ class Run:
     A run that is switched off (``HEADWAY_DISABLED=1``, a forked child, after :meth:`finish`) takes every call and does nothing.
     """
 
+    __slots__ = ("_append", "_ending_now", "_finish_timeout", "_on_finish", "_reporter", "_signal", "_slots", "_step")
+
     def __init__(self, slots: Slots, reporter: Reporter | None, *, finish_timeout: float = 3.0) -> None:
         self._slots = slots
+        self._step = slots.start_step
+        slots.counter = self
         self._reporter = reporter
         self._finish_timeout = finish_timeout
         self._on_finish: list[Any] = []
@@ -50,15 +54,13 @@ class Run:
                 sampled, never waited for. What is no single number is left out, with one warning per name.
         """
         try:
-            slots = self._slots
-            step = slots.step + 1 if step is None else self._number(step)
-            slots.step = step
-            now = _monotonic()
+            step = self._step + 1 if step is None else self._number(step)
+            self._step = step
             for value in metrics.values():
-                if type(value) is not float:
-                    slots.samples.sort_out(metrics, step, now)
+                if value.__class__ is not float:
+                    self._slots.samples.sort_out(metrics, step, _monotonic())
                     break
-            self._append((step, now, metrics))
+            self._append((step, _monotonic(), metrics))
         except Exception as error:  # noqa: BLE001 - never into training
             log.debug("a step was not taken in: %r", error)
 
@@ -75,7 +77,7 @@ class Run:
             if epoch is not None:
                 self.set_epoch(epoch)
             if step is None:
-                step = slots.step
+                step = self._step
             else:
                 step = operator.index(step)
                 slots.logged = max(slots.logged, step)
@@ -163,7 +165,7 @@ class Run:
     @property
     def last_step(self) -> int:
         """Number of the last step."""
-        return self._slots.step
+        return self._step
 
     @property
     def active(self) -> bool:

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 _SAMPLE_EVERY: Final = 0.1
 """Seconds between two copies of one metric on a device: several a tick, so that one that is complete is fresh."""
-_FLIGHTS: Final = 4
+_FLIGHTS: Final = 16
 """Copies of one metric kept at a time."""
 
 
@@ -31,11 +31,16 @@ class Kind(Enum):
     PLAIN = auto()
     TENSOR = auto()
     """``torch.Tensor`` and its subclasses."""
+    DTENSOR = auto()
+    """A tensor over several devices: reading one that is not whole on each would be a collective call."""
     ARRAY = auto()
     """``numpy.ndarray``: changed in place, on the CPU."""
     HELD = auto()
     """Cannot change or cannot be copied: kept as it is, asked for its number later."""
     OUT = auto()
+
+
+_PLAIN, _TENSOR, _ARRAY, _HELD = Kind.PLAIN, Kind.TENSOR, Kind.ARRAY, Kind.HELD
 
 
 class Sample(NamedTuple):
@@ -89,33 +94,28 @@ class Samples:
     def sort_out(self, metrics: dict[str, Any], step: int, now: float, *, log: bool = False) -> None:
         """Leaves in ``metrics`` plain numbers only (in a log: samples too, for each of these is sent)."""
         kinds = self._kinds
-        for name, value in list(metrics.items()):
-            cls = type(value)
+        dropped = None
+        for name, value in metrics.items():
+            cls = value.__class__
             kind = kinds.get(cls) or self._learn(cls)
-            if kind is Kind.PLAIN:
+            if kind is _PLAIN:
                 continue
-            if not self.wanted:
-                del metrics[name]
-                continue
-            try:
-                if kind is Kind.TENSOR:
-                    number = self._tensor(name, value, step, now, log=log)
-                elif kind is Kind.ARRAY:
-                    number = value.item() if value.size == 1 else None
-                elif kind is Kind.HELD and getattr(value, "size", 1) in (0, 1):
-                    number = Sample(step, now, value)
-                else:
+            number: Any = None
+            if self.wanted:
+                try:
+                    number = self._number(kind, name, value, step, now, log=log)
+                except Exception:  # noqa: BLE001 - a tensor that cannot be read must not end the training
                     number = None
-            except Exception:  # noqa: BLE001 - a tensor that cannot be read must not end the training
-                number = None
-            if number is None:
-                self.left_out.setdefault(name, cls.__name__)
-                del metrics[name]
-            elif log or not isinstance(number, Sample):
-                metrics[name] = number
-            else:
-                del metrics[name]
-                self._fly(name, number, 1 if number.event is None and kind is Kind.HELD else _FLIGHTS)
+                if number is None:
+                    self.left_out.setdefault(name, cls.__name__)
+                elif number is not _SKIPPED:
+                    if log or number.__class__ is not Sample:
+                        metrics[name] = number
+                        continue
+                    self._fly(name, number)
+            dropped = [name] if dropped is None else [*dropped, name]
+        for name in dropped or ():
+            del metrics[name]
 
     def take(self, name: str) -> Sample | None:
         """The newest sample of a metric that can be read without waiting; older ones are dropped, newer ones stay."""
@@ -127,32 +127,52 @@ class Samples:
             newest = flying.popleft()
         return newest
 
-    def _fly(self, name: str, sample: Sample, most: int) -> None:
+    def _fly(self, name: str, sample: Sample) -> None:
         flying = self.flying.get(name)
         if flying is None:
+            most = _FLIGHTS if sample.event is not None or hasattr(sample.value, "is_ready") else 1
             flying = self.flying[name] = deque(maxlen=most)
-        if sample is not _SKIPPED:
-            flying.append(sample)
+        flying.append(sample)
 
-    def _tensor(self, name: str, tensor: Any, step: int, now: float, *, log: bool) -> Any:
-        if type(tensor).__name__ == "DTensor":  # reading one that is not whole everywhere would be a collective call
-            if not all(placement.is_replicate() for placement in tensor.placements):
-                return None
-            tensor = tensor.to_local()
-        if tensor.numel() != 1:
-            return None
-        if tensor.is_cpu:
-            number = tensor.item()
-            return None if isinstance(number, complex) else number
+    def _due(self, name: str, now: float, *, log: bool) -> bool:
+        """Whether a device value is to be looked at again: each one of a log, else a few in a second."""
         if not log and now < self._next.get(name, -math.inf):
+            return False
+        self._next[name] = now + _SAMPLE_EVERY
+        return True
+
+    def _number(self, kind: Kind, name: str, value: Any, step: int, now: float, *, log: bool) -> Any:
+        """A number, a sample, or None for what is neither."""
+        if kind is _TENSOR:
+            if value.numel() != 1:
+                return None
+            if not value.is_cpu:
+                return self._device_tensor(name, value, step, now, log=log)
+            number = value.item()
+            return None if number.__class__ is complex else number
+        if kind is _ARRAY:
+            return value.item() if value.size == 1 else None
+        if kind is _HELD:
+            size = getattr(value, "size", 1)
+            if not callable(size) and size != 1:
+                return None
+            if hasattr(value, "is_ready") and not self._due(name, now, log=log):  # computed on a device, as jax does
+                return _SKIPPED
+            return Sample(step, now, value)
+        if kind is Kind.DTENSOR and all(placement.is_replicate() for placement in value.placements):
+            return self._number(_TENSOR, name, value.to_local(), step, now, log=log)
+        return None
+
+    def _device_tensor(self, name: str, tensor: Any, step: int, now: float, *, log: bool) -> Sample | None:
+        if not tensor.is_cuda and tensor.device.type in {"xla", "lazy", "meta"}:
+            return None  # a lazy tensor would be computed on the wrong thread; a meta tensor has no value
+        cuda = sys.modules["torch"].cuda
+        if tensor.is_cuda and cuda.is_current_stream_capturing():
+            return _SKIPPED
+        if not self._due(name, now, log=log):
             return _SKIPPED
         if not tensor.is_cuda:
-            # A lazy tensor (xla) would be computed on the wrong thread; a meta tensor has no value.
-            return None if tensor.device.type in {"xla", "lazy", "meta"} else Sample(step, now, tensor.detach().clone())
-        cuda = sys.modules["torch"].cuda
-        if cuda.is_current_stream_capturing():
-            return _SKIPPED
-        self._next[name] = now + _SAMPLE_EVERY
+            return Sample(step, now, tensor.detach().clone())
         copy = tensor.detach().clone()
         event = cuda.Event()
         event.record(cuda.current_stream(tensor.device))
@@ -169,8 +189,6 @@ _SKIPPED: Final = Sample(-1, 0.0, None)
 
 def kind_of(cls: type) -> Kind:
     """How values of this type are treated; decided once per type, by the class's own names."""
-    if issubclass(cls, (str, bytes)):
-        return Kind.OUT
     if issubclass(cls, (int, float, Decimal, Fraction)):
         return Kind.PLAIN
     names = {f"{base.__module__}.{base.__qualname__}" for base in cls.__mro__}
@@ -179,8 +197,10 @@ def kind_of(cls: type) -> Kind:
     if "numpy.ndarray" in names:
         return Kind.ARRAY
     if "torch.Tensor" in names:
-        return Kind.TENSOR
-    return Kind.HELD if hasattr(cls, "__float__") and "jax.core.Tracer" not in names else Kind.OUT
+        return Kind.DTENSOR if cls.__name__ == "DTensor" else Kind.TENSOR
+    return (
+        Kind.OUT if any(name.endswith("core.Tracer") for name in names) or not hasattr(cls, "__float__") else Kind.HELD
+    )
 
 
 def number_of(value: Any) -> float | None:

@@ -6,7 +6,7 @@ Every operation is one that the interpreter makes whole by itself: append to a d
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from headway.protocol.directive import Directive
 from headway.protocol.report import Checkpoint, Phase, Unit
@@ -21,12 +21,21 @@ LogEntry = tuple[int, float, dict[str, Any], bool]
 """An explicit log: the same, and True."""
 
 
+class Counter(Protocol):
+    """A run, as far as it is known here."""
+
+    @property
+    def last_step(self) -> int:
+        """Number of the last step."""
+
+
 class Slots:
     """The desk between training and reporting."""
 
     __slots__ = (
         "checkpoint",
         "checkpoint_directive",
+        "counter",
         "done",
         "entries",
         "epoch",
@@ -34,7 +43,7 @@ class Slots:
         "numbered",
         "phase",
         "samples",
-        "step",
+        "start_step",
         "stop_directive",
         "stop_seen",
         "total_epochs",
@@ -46,8 +55,9 @@ class Slots:
     def __init__(self, start_step: int, unit: Unit) -> None:
         self.entries: deque[Entry | LogEntry] = deque(maxlen=MOST_ENTRIES)
         self.samples = Samples()
-        self.step = start_step
-        """The last step, counted or as told."""
+        self.counter: Counter | None = None
+        """Who counts the steps."""
+        self.start_step = start_step
         self.logged = start_step
         """The highest step that an explicit log named."""
         self.numbered = False
@@ -66,6 +76,11 @@ class Slots:
         self.checkpoint_directive: Directive | None = None
         self.done: tuple[str, ...] = ()
         """Ids of the directives that were carried out; sent until the server stops repeating them."""
+
+    @property
+    def step(self) -> int:
+        """The last step, counted or as told."""
+        return self.start_step if self.counter is None else self.counter.last_step
 
     @property
     def completed(self) -> int:
