@@ -194,17 +194,20 @@ class RunState:
         for step, t, cells in points:
             most = 1
             for name, (value, n, _, _) in cells.items():
-                most = max(most, n)
+                if n > most:
+                    most = n
                 entry = metrics.get(name)
                 if entry is None:
                     if len(metrics) >= MOST_METRICS:
                         continue
                     entry = metrics[name] = MetricState(t, step, seq, value)
-                elif (t, step, seq) >= (entry.t, entry.step, entry.seq):
+                elif t > entry.t or (t, step, seq) >= (entry.t, entry.step, entry.seq):
                     entry.t, entry.step, entry.seq, entry.value = t, step, seq, value
                 if -_INF < value < _INF:
-                    entry.low = min(entry.low, value)
-                    entry.high = max(entry.high, value)
+                    if value < entry.low:
+                        entry.low = value
+                    if value > entry.high:
+                        entry.high = value
             if begin is None or step - most < begin:
                 begin = max(0, step - most)
             if tells_step:
