@@ -49,6 +49,7 @@ logger = logging.getLogger(__name__)
 
 _SLEPT: Final = 5.0
 """A look at the clock that comes this much late means that the server itself was not listening."""
+_MANY: Final = 1000
 _NO_ENVELOPE: Final = Envelope()
 
 
@@ -415,7 +416,10 @@ class Hub:
         collecting = gc.isenabled()
         gc.disable()  # nothing that is loaded is garbage, and looking for some would take most of the time
         try:
-            return self._load_all()
+            entries = self._load_all()
+            if len(entries) > _MANY:
+                gc.freeze()  # it lives as long as the server: no collection need look at it again
+            return entries
         finally:
             if collecting:
                 gc.enable()

@@ -1,4 +1,4 @@
-"""What it means that nothing is heard: after a while Silent, later Lost.
+"""What is judged without any metric: that nothing is heard (after a while Silent, later Lost), and that the total was wrong.
 
 Time passes here without an event, so the hub calls :func:`sweep` regularly. Time in which the server itself did not listen (it
 was down, or asleep) is not held against anybody: ``listening_since`` says since when it has listened without a gap.
@@ -6,6 +6,7 @@ was down, or asleep) is not held against anybody: ``listening_since`` says since
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +15,7 @@ from headway.protocol.job import State
 from headway.protocol.verdict import ConditionType
 from headway.tracking.attempts import AttemptState
 from headway.tracking.conditions import end_all, merge
-from headway.tracking.progress import overall
+from headway.tracking.progress import Overall, overall
 from headway.tracking.runs import RunState
 from headway.tracking.state import governing, outcome
 from headway.tracking.tracked import TrackedJob
@@ -23,7 +24,7 @@ _MISSED: Final = 3
 _SLACK: Final = 3.0
 _STOCK_SILENCE: Final = 300.0
 """A client that does not beat is not silent before this many seconds."""
-_OWNED: Final = frozenset({ConditionType.SILENT})
+_OWNED: Final = frozenset({ConditionType.SILENT, ConditionType.TOTAL_WRONG})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def sweep(job: TrackedJob, now: float, listening_since: float, patience: Patienc
         job.updated_at = max(job.updated_at, now)
         job.conditions, _ = end_all(job.conditions, now, where.step)
         return True
-    findings = _silent(job, now, listening_since, patience)
+    findings = [*_silent(job, now, listening_since, patience), *_total_wrong(where)]
     job.conditions, turned = merge(job.conditions, findings, _OWNED, now, where.step)
     return turned
 
@@ -98,5 +99,20 @@ def _silent(job: TrackedJob, now: float, listening_since: float, patience: Patie
             since_step=step,
             evidence={"lastContact": heard, "lastStep": step, "limitSeconds": limit},
             text="no contact with the run" + (f" since step {step}" if step is not None else ""),
+        )
+    ]
+
+
+def _total_wrong(where: Overall) -> list[Finding]:
+    step, total = where.step, where.total
+    if step is None or total is None or step <= total:
+        return []
+    return [
+        Finding(
+            type=ConditionType.TOTAL_WRONG,
+            since_t=where.here.step_at or math.nan,
+            since_step=total + 1,
+            evidence={"step": step, "totalSteps": total},
+            text=f"step {step} is past the announced total of {total}",
         )
     ]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headway.protocol.codec import encode
 from headway.protocol.job import JobKey
-from headway.protocol.report import Checkpoint, EndingKind, Envelope, Report, RunInfo
+from headway.protocol.report import Checkpoint, EndingKind, Envelope, Phase, Report, RunInfo
 from headway.testing.reports import SyntheticRun
 from headway.tracking.document import dump, load
 from headway.tracking.fold import fold_report
@@ -48,7 +48,9 @@ def streams(draw) -> list[Sent]:
             step += draw(st.integers(0, 9))
             names = draw(st.lists(st.sampled_from(METRICS), unique=True, max_size=3))
             values = {name: draw(st.floats(-10, 10) | st.sampled_from([float("nan"), float("inf")])) for name in names}
-            more = {}
+            more = {"epoch": step / 10, "phase": draw(st.sampled_from([Phase.TRAIN, Phase.EVAL, Phase.CHECKPOINT]))}
+            if total is not None and draw(st.integers(0, 9)) == 0:
+                run.total = total = total + 50
             if draw(st.booleans()):
                 more["checkpoint"] = Checkpoint(step=step)
             if index == 0:

@@ -173,3 +173,16 @@ def test_an_ended_job_is_neither_silent_nor_lost():
     job.passes(3600)
     assert job.shown.state is State.COMPLETE
     assert all(one.until is not None for one in job.shown.conditions)
+
+
+def test_a_total_that_was_wrong_is_a_notice_that_goes_when_the_total_is_revised():
+    job = Watched().runs()
+    run = SyntheticRun(total=10)
+    job.takes(run.at(12))
+    job.passes(1)
+    (condition,) = job.shown.conditions
+    assert (condition.type, condition.severity, condition.since_step) == (ConditionType.TOTAL_WRONG, "notice", 11)
+    run.total = 100
+    job.takes(run.at(13))
+    job.passes(1)
+    assert job.shown.conditions[0].until == job.now
