@@ -64,6 +64,10 @@ class Entry:
     """Whether there is news that insight has not been asked about."""
     backlog: list[Point] | None = None
     """Points that came while insight was being rebuilt from the history."""
+    unread: list[Point] = field(default_factory=list)
+    """Points of the current attempt that insight has still to read."""
+    unread_epoch: float | None = None
+    """The epoch at the last of them."""
     _facts: Facts | None = None
 
     def forget(self) -> None:

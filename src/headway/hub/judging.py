@@ -7,6 +7,7 @@ import logging
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from headway.errors import HeadwayError
 from headway.hub.entry import Entry
@@ -22,6 +23,10 @@ from headway.tracking.progress import overall, standing
 from headway.tracking.view import directions_of, info_of
 
 logger = logging.getLogger(__name__)
+
+MOST_UNREAD: Final = 512
+"""Points of one job that may wait for insight. Where more come than can be read, every other one is left out: the trend is
+in what remains, and the history keeps all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +48,18 @@ def observe(entry: Entry, folded: Folded) -> None:
             judge.insight = RunInsight()
     if run.info is not None and judge.insight is not None and run.info[0] == run.seq:
         judge.insight.declare(run.info[1].metrics)
+    if judge.attempt != attempt.id:
+        catch_up(entry)
     start = attempt.began_at
     t = run.seq_t if run.seq_t is not None else run.spoke_at - start
     here = standing(attempt)
     progress = folded.progress
-    if judge.insight is None and entry.backlog is not None:
+    if judge.insight is not None:
+        entry.unread.extend(folded.points)
+        entry.unread_epoch = progress.epoch
+        if len(entry.unread) > MOST_UNREAD:
+            entry.unread = entry.unread[1::2]
+    elif entry.backlog is not None:
         entry.backlog.extend(folded.points)
     judge.observe(
         attempt.id,
@@ -56,13 +68,20 @@ def observe(entry: Entry, folded: Folded) -> None:
         began=here.start,
         t=t,
         sent=run.spoke_at,
-        points=folded.points,
         last_step_age=_age(progress),
         phase=progress.phase,
         step_seconds=progress.step_seconds,
-        total=here.total,
-        epoch=progress.epoch,
     )
+
+
+def catch_up(entry: Entry) -> None:
+    """Lets insight read what it has not read yet. Not done at once: whoever reports need not wait for it."""
+    judge, points = entry.job.judge, entry.unread
+    if not points:
+        return
+    entry.unread = []
+    if judge is not None and judge.insight is not None:
+        judge.read(points, total=overall(entry.job).total, epoch=entry.unread_epoch)
 
 
 def _age(progress: Progress) -> float:
@@ -76,6 +95,7 @@ def assess(entry: Entry, now: float) -> bool:
     judge = job.judge
     if judge is None:
         return False
+    catch_up(entry)
     where = overall(job)
     found = judge.assess(now, judge.estimate(now, where.total))
     entry.unjudged = False

@@ -194,7 +194,7 @@ class RunState:
         for step, t, cells in points:
             most = 1
             for name, (value, n, _, _) in cells.items():
-                if n > most:
+                if n > most:  # noqa: PLR1730 - a branch costs less than a call, and this is the hot path
                     most = n
                 entry = metrics.get(name)
                 if entry is None:
@@ -204,9 +204,9 @@ class RunState:
                 elif t > entry.t or (t, step, seq) >= (entry.t, entry.step, entry.seq):
                     entry.t, entry.step, entry.seq, entry.value = t, step, seq, value
                 if -_INF < value < _INF:
-                    if value < entry.low:
+                    if value < entry.low:  # noqa: PLR1730
                         entry.low = value
-                    if value > entry.high:
+                    if value > entry.high:  # noqa: PLR1730
                         entry.high = value
             if begin is None or step - most < begin:
                 begin = max(0, step - most)

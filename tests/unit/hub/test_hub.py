@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from headway.protocol.report import Ending, EndingKind, Envelope, Report, RunInf
 from headway.protocol.verdict import Verdict
 from headway.store.base import Completion, Done, Write
 from headway.store.memory import MemoryStore
+from headway.store.sqlite import SqliteStore
 from headway.testing.clock import FakeClock
 from headway.testing.reports import SyntheticRun, transformers_post
 
@@ -235,8 +237,16 @@ async def test_beats_of_other_ranks_are_not_written(hub: Hub, store: FragileStor
     assert [rank.rank for rank in hub.job(KEY).ranks] == [0, 5]
 
 
-async def test_the_server_restarts(hub: Hub, store: FragileStore, clock: FakeClock):
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_the_server_restarts(kind: str, tmp_path: Path, clock: FakeClock):
     """C8: the same jobs, progress, verdicts and history are there."""
+    memory = MemoryStore()
+
+    def opened() -> Hub:
+        return Hub(memory if kind == "memory" else SqliteStore(tmp_path), clock=clock, settings=SETTINGS)
+
+    hub = opened()
+    await hub.start()
     first, second = SyntheticRun("a", "attempt-1"), SyntheticRun("b", "attempt-2")
     for step in range(1, 50):
         clock.advance(1.0)
@@ -255,7 +265,7 @@ async def test_the_server_restarts(hub: Hub, store: FragileStore, clock: FakeClo
     before = [encode(job) for job in hub.jobs(JobQuery()).items]
     series = await hub.series(KEY, SeriesQuery())
     await hub.stop()
-    again = Hub(store, clock=clock, settings=SETTINGS)
+    again = opened()
     await again.start()
     assert [_lasting(job) for job in [encode(one) for one in again.jobs(JobQuery()).items]] == [
         _lasting(job) for job in before
