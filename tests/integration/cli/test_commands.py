@@ -76,7 +76,7 @@ def test_ls_filters_and_json(ended: Any) -> None:
 
 def test_show(ended: Any) -> None:
     text = ended("show", "well").stdout
-    for words in ("Complete", "20/20", "lr", "learning_rate", "$55.00 an hour"):
+    for words in ("Complete", "20/20", "lr", "learning_rate", "$55 an hour"):
         assert words in text
     document = ended.job("well")
     assert document["state"] == "Complete"

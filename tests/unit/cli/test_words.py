@@ -62,8 +62,8 @@ def test_number(value: float, text: str) -> None:
 
 
 def test_money_and_hours() -> None:
-    assert [words.money(each) for each in (0, 0.001, 0.42, 12.53, 341.4, 1500)] == [
-        "$0.00", "< $0.01", "$0.42", "$12.53", "$341", "$1,500",
+    assert [words.money(each) for each in (0, 0.001, 0.42, 12.53, 55, 341.4, 1500)] == [
+        "$0", "< $0.01", "$0.42", "$12.53", "$55", "$341", "$1,500",
     ]  # fmt: skip
     assert [words.hours(each) for each in (0.001, 0.42, 49.1, 320.2)] == [
         "4 device-s", "0.42 device-h", "49 device-h", "320 device-h",

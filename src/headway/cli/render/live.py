@@ -11,7 +11,7 @@ from headway.cli.render import words
 from headway.cli.render.listing import LIVE_COLUMNS, listing
 from headway.cli.render.page import History, condition_title, eta_words, head
 from headway.cli.render.sheet import Sheet
-from headway.cli.render.view import Seen, View, metric_name, standing
+from headway.cli.render.view import Seen, View, metric_name, standing, state_words
 from headway.protocol.job import Job, State
 from headway.protocol.report import Phase
 
@@ -108,7 +108,7 @@ def change_line(seen: Seen, view: View) -> Text:
     parts = [
         words.stamp(view.now),
         f"{job.namespace}/{job.name}",
-        job.summary or job.state.value,
+        state_words(job),
         job.verdict.value if job.verdict else words.NONE,
         words.UNKNOWN if job.progress.percent is None else f"{job.progress.percent} %",
         f"step {words.steps(job.progress.step, job.progress.total_steps)}",

@@ -18,6 +18,7 @@ from headway.cli.render.view import (
     percent_of,
     severity_style,
     standing,
+    state_words,
     verdict_style,
     verdict_words,
 )
@@ -67,7 +68,7 @@ def head(sheet: Sheet, seen: Seen) -> None:
     sheet.line((job.name, "bold"), "  ", (view.gap.join(facts), "dim"))
     mark = ("● " if view.unicode else "* ") if view.fancy else ""
     style = STATE_STYLES.get(job.state, "")
-    parts: list[str | tuple[str, str]] = [(f"{mark}{job.summary or job.state.value}", style)]
+    parts: list[str | tuple[str, str]] = [(f"{mark}{state_words(job)}", style)]
     if job.state_reason and not job.state.ended and job.state_reason not in job.summary:
         parts.append(f" ({job.state_reason})")
     if job.verdict is not None:
@@ -248,7 +249,8 @@ def _ledger(sheet: Sheet, seen: Seen) -> None:
     rows = [("spent", ledger.spent)]
     if not seen.job.state.ended:
         rows += [("to go", ledger.remaining), ("at risk", ledger.at_risk)]
-    rows.append(("for nothing", ledger.without_progress))
+    if ledger.without_progress.device_hours:
+        rows.append(("for nothing", ledger.without_progress))
     written = [(label, text) for label, cost in rows if (text := _cost(cost)) is not None]
     if not written:
         return

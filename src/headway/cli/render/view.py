@@ -74,6 +74,13 @@ _ORDER = {kind: rank for rank, kind in enumerate(SEVERITY)}
 _VERDICT_WIDTH = 26
 
 
+def state_words(job: Job) -> str:
+    """The state in words; a running job's percentage is left to the bar beside it."""
+    if job.state is State.RUNNING and job.progress.percent is not None:
+        return job.state.value
+    return job.summary or job.state.value
+
+
 def verdict_style(verdict: Verdict | None) -> str:
     """The style of a verdict: its severity's, green when all is well, dim when it is too early to say."""
     if verdict is None:

@@ -139,7 +139,7 @@ def money(amount: float) -> str:
     """``$341``, ``$1,500``, ``$0.42``."""
     if 0 < amount < 0.01:
         return "< $0.01"
-    return f"${amount:,.0f}" if amount >= 100 else f"${amount:.2f}"
+    return f"${amount:,.0f}" if amount >= 100 or float(amount).is_integer() else f"${amount:.2f}"
 
 
 def hours(amount: float) -> str:
