@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from headway.protocol.kubeflow import usable_total
-from headway.protocol.report import Checkpoint, Ending, EndingKind, Phase
+from headway.protocol.report import Checkpoint, Ending, EndingKind, Phase, Unit
 from headway.reporter.endings import ending_of
 from headway.reporter.notices import log
 from headway.reporter.reporter import Reporter
@@ -188,6 +188,10 @@ class Run:
             log.warning("ending %r is not known; it may be one of %s", ending, ", ".join(EndingKind))
         self._end(Ending(kind=kind or self._natural_kind(), signal=self._signal, message=message), timeout)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Handed to another process, or copied with a model, it is a run that is switched off."""
+        return _copy, (self._step, self._slots.unit)
+
     def __enter__(self) -> Self:
         return self
 
@@ -243,6 +247,10 @@ class Run:
 
 def _ignore(entry: object) -> None:
     """Takes the place of the queue in a run that is switched off."""
+
+
+def _copy(step: int, unit: Unit) -> Run:
+    return inert_run(Slots(step, unit))
 
 
 def inert_run(slots: Slots) -> Run:

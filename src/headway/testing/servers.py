@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -90,9 +92,18 @@ class ScriptedServer:
         token: the only bearer token it takes; None for any.
         interval: seconds between reports that it asks for.
         port: 0 for any free one.
+        certificate: files of a certificate and its key: it then speaks HTTPS, as ``localhost``.
     """
 
-    def __init__(self, *, token: str | None = None, interval: float = 0.2, port: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        token: str | None = None,
+        interval: float = 0.2,
+        port: int = 0,
+        certificate: tuple[Path, Path] | None = None,
+    ) -> None:
+        self.certificate = certificate
         self._script = _Script(token=token)
         self._script.answer["interval"] = interval
         self._port = port
@@ -112,7 +123,7 @@ class ScriptedServer:
     @property
     def url(self) -> str:
         """Base URL, for ``HEADWAY_URL``."""
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://127.0.0.1:{self._port}" if self.certificate is None else f"https://localhost:{self._port}"
 
     def status_url(self, namespace: str = "local", name: str = "job") -> str:
         """Full status URL, for ``KUBEFLOW_TRAINER_SERVER_URL``."""
@@ -156,6 +167,12 @@ class ScriptedServer:
 
         self._server = _Server(("127.0.0.1", self._port), Handler)
         self._port = self._server.server_address[1]
+        if self.certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*self.certificate)
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         threading.Thread(target=self._server.serve_forever, args=(0.02,), name="scripted-server", daemon=True).start()
 
     def stop(self) -> None:

@@ -230,3 +230,22 @@ def test_a_server_that_refuses_everything_is_left_alone(script, server: Scripted
     assert done.code == 0
     assert "Traceback" not in done.err
     assert json.loads(json.dumps(server.posts[-1].body))["headway"]["run"]
+
+
+def test_a_local_server_that_dies_and_returns_gets_everything_once(
+    script, server: ScriptedServer, spool, headway_home, wait_until
+) -> None:
+    environ = {"HEADWAY_URL": "", "HEADWAY_TOKEN": "", "HEADWAY_JOB": "", "HEADWAY_INTERVAL": "0.3"}
+    _announce(server, headway_home)
+    process = script.start(LOOP.format(total=5000, pause=0.01, finish=3), **environ)
+    wait_until(server.points)
+    server.behave("refuse")
+    wait_until(lambda: list(spool.glob("*.jsonl")))
+    server.behave("ok")
+    wait_until(lambda: not list(spool.glob("*.jsonl")), timeout=15)
+    process.terminate()
+    process.wait(10)
+    steps = [point[0] for point in server.points() if "loss" in point[2]]
+    assert steps == list(range(1, steps[-1] + 1))
+    assert len(server.endings()) == 1
+    assert "reporting" not in process.stderr.read()
