@@ -69,7 +69,7 @@ class RunInsight:
         if step is not None and step < self._axis.last_step:
             self._back_to(step + 1)
         for watch in self._watches.values():
-            watch.begin_again()
+            watch.begin_again(self._axis, self._total)
 
     def observe(self, point: Point, *, total_steps: int | None = None, epoch: float | None = None) -> None:
         """Take in one point. Points come in order; one from before the last in time is late, and changes nothing."""
@@ -80,7 +80,7 @@ class RunInsight:
                 return
             self._back_to(step)
             for watch in self._watches.values():
-                watch.begin_again()
+                watch.begin_again(self._axis, self._total)
         if total_steps is not None:
             self._total = total_steps if total_steps > 0 else None
         rate = next((cell.mean for name, cell in point.metrics.items() if role_of(name) is Role.LEARNING_RATE), None)

@@ -16,6 +16,9 @@ from headway.protocol.verdict import Verdict
 _WIDTH_POWER: Final = 1.5
 """The interval of a slope over n evenly spaced points narrows with n to this power."""
 
+_GROWTH: Final = 1.04
+_GROWTH_STEPS: Final = 120
+
 
 def describe(watch: MetricWatch | None, axis: Axis, total: int | None) -> tuple[Verdict, str]:
     """Starting, Undecided or Progressing by the primary metric, in words."""
@@ -27,6 +30,11 @@ def describe(watch: MetricWatch | None, axis: Axis, total: int | None) -> tuple[
     look = judge.look
     if judge.standing is Course.PROGRESSING:
         return Verdict.PROGRESSING, _progressing(series, axis, look, total)
+    if judge.uninformative:
+        return (
+            Verdict.UNDECIDED,
+            f"{series.name} stays near zero, as some losses do by design: it does not say how well it learns",
+        )
     return Verdict.UNDECIDED, _undecided(series, axis, look, total)
 
 
@@ -64,8 +72,8 @@ def points_needed(forecast: Forecast, axis: Axis, total: int | None, count: int)
     first = axis.first_step if axis.first_step is not None else 0.0
     passed = axis.last_step - first
     half_width = (forecast.trend.decide.high - forecast.trend.decide.low) / 2 / forecast.scale
-    for percent in range(100, 1000, 4):
-        growth = percent / 100
+    for exponent in range(_GROWTH_STEPS):
+        growth = _GROWTH**exponent
         left = passed if total is None else (total - first) - growth * passed
         if total is not None and left <= 0.05 * (total - first):
             return None

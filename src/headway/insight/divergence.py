@@ -19,6 +19,8 @@ _VERY_FEW: Final = 24
 _LEAST_RATIO: Final = math.log(1.5)
 _DEVIATIONS: Final = 4.5
 _DEVIATIONS_FEW: Final = 3.0
+_NEAR_ZERO: Final = 0.01
+"""A loss that begins below this and never improves is near zero by design (a KL penalty, say), and may rise."""
 _PART_OF_RANGE: Final = 0.03
 _SPIKE: Final = 6.0
 
@@ -42,7 +44,7 @@ class DivergenceJudge:
     """Watches one loss point by point."""
 
     __slots__ = (
-        "_above", "_grace", "_onset", "_peak", "_recovered", "best", "best_step", "spike_at", "spikes", "standing",
+        "_above", "_grace", "_improved", "_onset", "_peak", "_recovered", "best", "best_step", "spike_at", "spikes", "standing",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -51,6 +53,7 @@ class DivergenceJudge:
         self.standing: Departure | None = None
         self.spikes = 0
         self.spike_at = math.nan
+        self._improved = False
         self._above = 0
         self._peak = -math.inf
         self._onset = math.nan
@@ -69,7 +72,8 @@ class DivergenceJudge:
         level = series.now(3 if series.count < _VERY_FEW else 5 if few else 8)
         if series.count == 1 or (series.count >= 3 and level < self.best):
             self.best, self.best_step = level, step
-        if series.low <= 0:
+            self._improved = level < series.first - _PART_OF_RANGE * abs(series.first)
+        if series.low <= 0 or (series.first < _NEAR_ZERO and not self._improved):
             self.standing = None
             return
         if self._grace:
@@ -77,7 +81,9 @@ class DivergenceJudge:
             return
         if value > self.best:
             self._watch(series, step, value, level, few=few, early=early)
-        elif self._above or self.standing:
+            return
+        self._onset = math.nan
+        if self._above or self.standing:
             self._calm(series)
 
     def _limit(self, series: MetricSeries, *, early: bool) -> float:
@@ -89,14 +95,15 @@ class DivergenceJudge:
     def _watch(self, series: MetricSeries, step: float, value: float, level: float, *, few: bool, early: bool) -> None:
         away = math.log(value / self.best)
         if away <= _LEAST_RATIO and not (self._above or self.standing):
+            self._onset = math.nan
             return
         limit = self._limit(series, early=early)
-        if away > limit and not self._above:
+        if away <= limit and not self._above:
+            self._onset = math.nan
+        elif math.isnan(self._onset):
             self._onset = step
         if math.log(level / self.best) <= limit or level - self.best <= _PART_OF_RANGE * (series.high - series.low):
             self._calm(series)
-            if away > limit and math.isnan(self._onset):
-                self._onset = step
             return
         self._above += 1
         self._recovered = 0
@@ -119,7 +126,6 @@ class DivergenceJudge:
         self._above = 0
         if self.standing is None:
             self._peak = -math.inf
-            self._onset = math.nan
             return
         self._recovered += 1
         if self._recovered >= (3 if series.count < _FEW else 6):

@@ -11,19 +11,22 @@ must agree. A shorter window that measures improvement overrules a longer one th
 from __future__ import annotations
 
 import math
+from array import array
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import median
 from typing import Final
 
 from headway.insight.axis import Axis
-from headway.insight.series import MetricSeries
+from headway.insight.metrics import Role
+from headway.insight.series import MetricSeries, noise
 from headway.insight.trend import Interval, Trend, trend
 
 WORTH_HAVING: Final = 0.02
 """Improvement still to come, relative to the level, below which it is not worth the wait."""
 NEGLIGIBLE: Final = 0.005
 """Improvement still to come that is negligible even when it is measurable."""
-_WINDOWS: Final = (0.75, 0.5, 0.33, 0.2)
+_WINDOWS: Final = (0.75, 0.5, 0.33, 0.2, 0.12)
 _GROWTH: Final = 1.08
 _FIRST_LOOK: Final = 24
 _FIRST_LOOK_EVAL: Final = 12
@@ -31,6 +34,9 @@ _BATCHES: Final = 10
 _BATCHES_EVAL: Final = 7
 _EARLIEST: Final = 0.03
 _LATEST: Final = 0.95
+_GRACE: Final = 0.05
+_NEAR_ZERO: Final = 0.01
+_LEARNT: Final = 4.0
 _VAGUE: Final = 0.4
 """An interval of what is to come that is wider than this says nothing, even where all of it is worse."""
 _EPOCHS: Final = 1.2
@@ -159,14 +165,17 @@ def judge(found: tuple[Forecast, ...], count: int, shortest: float = 0.0) -> Loo
 class PlateauJudge:
     """Looks at one metric now and then, and keeps what two looks in a row agree on."""
 
-    __slots__ = ("_best", "_due", "_previous", "look", "since", "standing")
+    __slots__ = ("_best", "_due", "_not_before", "_previous", "look", "since", "standing", "uninformative")
 
     def __init__(self) -> None:
         self._due = 0.0
+        self._not_before = -math.inf
         self._previous: Course | None = None
         self._best = math.inf
         """Best level there had been when the plateau was found: what an improvement must pass."""
         self.look: Look | None = None
+        self.uninformative = False
+        """Flat, but near zero since the beginning: it says nothing of the course of the run."""
         self.standing: Course | None = None
         self.since: float | None = None
 
@@ -175,17 +184,16 @@ class PlateauJudge:
         first_look = _FIRST_LOOK_EVAL if series.is_evaluation else _FIRST_LOOK
         if series.count < max(first_look, self._due) or axis.first_step is None:
             return False
-        passed = axis.last_step - axis.first_step
-        if total is not None and passed < _EARLIEST * (total - axis.first_step):
-            return False
         self._due = series.count * _GROWTH
         look = judge(forecasts(series, axis, total), series.count, _EPOCHS * epoch if epoch else 0.0)
         if look is None:
             return False
         course = look.course
-        late = total is not None and axis.last_step >= axis.first_step + _LATEST * (total - axis.first_step)
+        self.uninformative = course is not Course.PROGRESSING and near_zero_by_design(series)
+        share = 0.5 if total is None else (axis.last_step - axis.first_step) / max(total - axis.first_step, 1e-9)
+        untimely = not _EARLIEST <= share < _LATEST or axis.last_step < self._not_before
         spent = axis.rate is not None and axis.rate < 0.01 * axis.peak
-        if self.standing is not Course.PLATEAU and (late or spent or axis.warming(total)):
+        if self.standing is not Course.PLATEAU and (untimely or self.uninformative or spent or axis.warming(total)):
             course = Course.UNDECIDED if course is Course.PLATEAU else course
         self._settle(course, series, look)
         self.look, self._previous = look, course
@@ -204,9 +212,26 @@ class PlateauJudge:
         elif self.standing is None:
             self.standing = course if course is Course.PROGRESSING else Course.UNDECIDED
 
+    def begin_again(self, axis: Axis, total: float | None) -> None:
+        """A new attempt: its level may stand higher for a while, which must not be read as standing still."""
+        first = axis.first_step if axis.first_step is not None else 0.0
+        length = axis.last_step - first if total is None else total - first
+        self._not_before = axis.last_step + _GRACE * length
+
     def forget(self) -> None:
         """The run went back or began again: what was agreed on no longer stands."""
         self._due, self._previous, self.look, self.standing = 0.0, None, None, None
+
+
+def near_zero_by_design(series: MetricSeries) -> bool:
+    """Whether a loss crosses zero, or began next to it, and never fell by more than its noise.
+
+    The loss of a policy gradient (GRPO, PPO) hovers about zero, or rises from it, while the policy learns.
+    """
+    if series.role not in (Role.TRAIN_LOSS, Role.EVAL_LOSS) or (series.low > 0 and series.first >= _NEAR_ZERO):
+        return False
+    levels = array("d", [batch.level for batch in series.history.batches(-math.inf)])
+    return median(levels[:3]) - min(levels) < _LEARNT * noise(levels)
 
 
 def onset(series: MetricSeries, look: Look) -> float:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
+from headway.insight.axis import Axis
 from headway.insight.divergence import DivergenceJudge
 from headway.insight.frozen import FrozenJudge
 from headway.insight.metrics import Role
@@ -101,7 +102,9 @@ class MetricWatch:
         if self.plateau is not None and (self.plateau.since or 0.0) >= step:
             self.plateau.forget()
 
-    def begin_again(self) -> None:
+    def begin_again(self, axis: Axis, total: float | None) -> None:
         """A new attempt: its level may stand higher for a while."""
+        if self.plateau is not None and self.series.count:
+            self.plateau.begin_again(axis, total)
         if self.divergence is not None and self.series.count:
             self.divergence.begin_again(max(_GRACE, round(_GRACE_SHARE * self.series.count)))

@@ -18,6 +18,7 @@ def number(value: float, digits: int = 3) -> str:
     if size >= 15 or size < -5:
         return f"{value:.{digits - 1}e}"
     rounded = round(value, digits - 1 - size)
+    size = math.floor(math.log10(abs(rounded)))
     return f"{rounded:,.{max(0, digits - 1 - size)}f}"
 
 
