@@ -7,11 +7,9 @@ brought something is given only once it is durable.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import secrets
-from collections.abc import Coroutine
-from dataclasses import dataclass
+from collections.abc import Coroutine, Iterator
 from typing import Any, Final
 
 from headway.errors import ConflictError, InvalidError, NotFoundError, StoreCorruptError, UnavailableError
@@ -19,12 +17,15 @@ from headway.hub import intake, judging
 from headway.hub.broadcast import Broadcast, Subscription
 from headway.hub.clock import Clock, SteadyClock
 from headway.hub.entry import Entry
+from headway.hub.loading import load_jobs
+from headway.hub.pacing import in_slices
 from headway.hub.persist import Persister
 from headway.hub.query import page
 from headway.hub.settings import HubSettings
+from headway.hub.stats import HubStats
 from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
-from headway.protocol.job import Job, JobKey, JobPage, JobQuery, State
+from headway.protocol.job import Job, JobKey, JobPage, JobQuery
 from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registration, StopRequest
 from headway.protocol.report import Envelope, Report
 from headway.store.base import Store
@@ -39,7 +40,7 @@ from headway.tracking.fold import (
 )
 from headway.tracking.progress import overall
 from headway.tracking.silence import sweep
-from headway.tracking.state import governing, outcome
+from headway.tracking.state import governing, outcome, refuse_second
 from headway.tracking.tracked import TrackedJob
 from headway.tracking.view import view
 
@@ -49,23 +50,7 @@ logger = logging.getLogger(__name__)
 
 _SLEPT: Final = 5.0
 """A look at the clock that comes this much late means that the server itself was not listening."""
-_MANY: Final = 1000
 _NO_ENVELOPE: Final = Envelope()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HubStats:
-    """What the hub has done since it started, for the metrics endpoint."""
-
-    jobs: int
-    running: int
-    reports: int
-    duplicates: int
-    points: int
-    failed_writes: int
-    waiting_writes: int
-    watchers: int
-    spooled_reports: int
 
 
 class Hub:
@@ -91,6 +76,8 @@ class Hub:
         self._tasks: set[asyncio.Task[None]] = set()
         self._listening_since = self._ticked_at = self._clock()
         self._reports = self._duplicates = self._points = self._failed = self._spooled = 0
+        self._behind = False
+        """Whether there was more to judge than a tick has time for."""
         self.ready = False
         """Whether it takes reports: from the end of :meth:`start` to the beginning of :meth:`stop`."""
 
@@ -102,11 +89,11 @@ class Hub:
         """
         await self._persister.open()
         try:
-            for entry in await asyncio.to_thread(self._load):
-                self._jobs[entry.job.key] = entry
+            entries, self._unreadable = await asyncio.to_thread(load_jobs, self._store)
         except BaseException:
             await self._persister.close()
             raise
+        self._jobs.update((entry.job.key, entry) for entry in entries)
         self._live = set(self._jobs)
         self._listening_since = self._ticked_at = self._clock()
         self.tick()
@@ -152,7 +139,7 @@ class Hub:
             entry = self._create(key)
         folded = fold_report(entry.job, report, envelope, self._clock())
         if folded.newest:
-            judging.observe(entry, folded)
+            judging.observe(entry, folded, behind=self._behind)
             judge = entry.job.judge
             if judge is not None and judge.insight is None and entry.backlog is None:
                 self._rebuild(entry)
@@ -184,7 +171,7 @@ class Hub:
         self._listening()
         entry = self._jobs.get(key)
         if entry is not None and not entry.deleting:
-            self._refuse_second(entry, registration, self._clock() - age)
+            refuse_second(entry.job, registration, self._clock() - age)
         else:
             entry = self._create(key)
         fold_registration(entry.job, registration, self._clock(), age)
@@ -322,6 +309,11 @@ class Hub:
 
     def tick(self) -> None:
         """Looks at the clock: silence becomes Silent or Lost, and news is judged."""
+        for _ in self._ticking():
+            pass
+
+    def _ticking(self) -> Iterator[None]:
+        """A tick, in as many steps as there are jobs that time can change."""
         now = self._clock()
         if now - self._ticked_at > self._settings.tick + _SLEPT:
             logger.warning(
@@ -330,12 +322,13 @@ class Hub:
             self._listening_since = now
         self._ticked_at = now
         for key in list(self._live):
-            entry = self._jobs[key]
-            if not entry.deleting:
-                self._look(entry, now)
+            entry = self._jobs.get(key)
+            if entry is not None and not entry.deleting:
+                self._look(entry, self._clock())
                 if outcome(entry.job, overall(entry.job)).state.ended and not entry.unjudged:
                     self._live.discard(key)
                     entry.job.judge = None
+                yield
 
     def _look(self, entry: Entry, now: float) -> None:
         turned = entry.unjudged and judging.assess(entry, now)
@@ -348,10 +341,12 @@ class Hub:
     async def _tick_forever(self) -> None:
         while True:
             await asyncio.sleep(self._settings.tick)
+            began = self._clock()
             try:
-                self.tick()
+                await in_slices(self._ticking())
             except Exception:  # the clock must go on for all other jobs
                 logger.exception("looking at the clock failed")
+            self._behind = self._clock() - began > self._settings.tick
 
     async def _take_in_forever(self) -> None:
         folder = self._settings.spool
@@ -385,16 +380,6 @@ class Hub:
         entry = self._jobs[key] = Entry(TrackedJob(key=key, uid=secrets.token_hex(16), created_at=now, updated_at=now))
         return entry
 
-    def _refuse_second(self, entry: Entry, registration: Registration, at: float) -> None:
-        attempt = governing(entry.job)
-        state = outcome(entry.job, overall(entry.job)).state
-        if attempt is None or attempt.id == registration.attempt or registration.runner in attempt.runners:
-            return
-        if at < attempt.known_at:
-            return  # an older attempt, told late: history
-        if not state.ended and state not in (State.PREEMPTED, State.RESTARTING):
-            raise ConflictError(f"job {entry.job.key} is {state}: stop it first, or give the new one another name")
-
     def _changed(self, entry: Entry) -> None:
         entry.changed()
         self._live.add(entry.job.key)
@@ -412,28 +397,6 @@ class Hub:
         entry = self._jobs.get(key)
         return None if entry is None or entry.deleting else self._view(entry)
 
-    def _load(self) -> list[Entry]:
-        collecting = gc.isenabled()
-        gc.disable()  # nothing that is loaded is garbage, and looking for some would take most of the time
-        try:
-            entries = self._load_all()
-            if len(entries) > _MANY:
-                gc.freeze()  # it lives as long as the server: no collection need look at it again
-            return entries
-        finally:
-            if collecting:
-                gc.enable()
-
-    def _load_all(self) -> list[Entry]:
-        entries = []
-        for key, document in self._store.load():
-            try:
-                entries.append(Entry(load(document), persisted=document))
-            except StoreCorruptError as error:
-                logger.error("job %s is left alone: %s", key, error)  # noqa: TRY400 - the message says it all
-                self._unreadable[key] = error
-        return entries
-
     def _restore(self, entry: Entry) -> None:
         """Puts a job back to what is persisted, after a write failed."""
         self._failed += 1
@@ -443,7 +406,8 @@ class Hub:
                 del self._jobs[key]
                 self._live.discard(key)
         else:
-            entry.job = load(entry.persisted)
+            entry.job, entry.unread = load(entry.persisted), []
+            entry.unread = []
             entry.changed()
         if self.ready:
             self._broadcast.changed(key)

@@ -25,8 +25,8 @@ from headway.tracking.view import directions_of, info_of
 logger = logging.getLogger(__name__)
 
 MOST_UNREAD: Final = 512
-"""Points of one job that may wait for insight. Where more come than can be read, every other one is left out: the trend is
-in what remains, and the history keeps all."""
+"""Points of one job that may wait for insight. Where more come than can be read, every other one is left out: the trend is in
+what remains, and the history keeps all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,11 @@ class _Past:
     began: int | None
 
 
-def observe(entry: Entry, folded: Folded) -> None:
-    """Feeds the newest report of the writing run of the current attempt."""
+def observe(entry: Entry, folded: Folded, *, behind: bool) -> None:
+    """Feeds the newest report of the writing run of the current attempt.
+
+    Its points are left for :func:`catch_up`; where they pile up they are read at once or, with ``behind``, thinned.
+    """
     job, attempt, run = entry.job, folded.attempt, folded.run
     judge = job.judge
     if judge is None:
@@ -57,8 +60,6 @@ def observe(entry: Entry, folded: Folded) -> None:
     if judge.insight is not None:
         entry.unread.extend(folded.points)
         entry.unread_epoch = progress.epoch
-        if len(entry.unread) > MOST_UNREAD:
-            entry.unread = entry.unread[1::2]
     elif entry.backlog is not None:
         entry.backlog.extend(folded.points)
     judge.observe(
@@ -72,6 +73,11 @@ def observe(entry: Entry, folded: Folded) -> None:
         phase=progress.phase,
         step_seconds=progress.step_seconds,
     )
+    if len(entry.unread) > MOST_UNREAD:
+        if behind:
+            entry.unread = entry.unread[1::2]
+        else:
+            catch_up(entry)
 
 
 def catch_up(entry: Entry) -> None:

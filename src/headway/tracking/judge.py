@@ -6,7 +6,7 @@ metrics is rebuilt from the stored history when it is next needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -60,14 +60,11 @@ class Judge:
         began: int | None,
         t: float,
         sent: float,
-        points: Iterable[Point] = (),
         last_step_age: float = 0.0,
         phase: Phase | None = None,
         step_seconds: float | None = None,
-        total: int | None = None,
-        epoch: float | None = None,
     ) -> None:
-        """Takes in the newest report of the current attempt's writing run.
+        """Takes in the newest report of the current attempt's writing run; its points go to :meth:`read`.
 
         Args:
             attempt: its id; a new one begins the pace anew.
@@ -76,12 +73,9 @@ class Judge:
             began: the step at which it began.
             t: the attempt's clock when the report was sent.
             sent: the server's clock when the report was sent.
-            points: its points, in order.
             last_step_age: seconds since the step was reached.
             phase: what it is doing.
             step_seconds: its median seconds per step.
-            total: steps in all.
-            epoch: epochs done.
         """
         if attempt != self.attempt:
             self.eta.begin_attempt(None, t)
@@ -91,10 +85,12 @@ class Judge:
         self.t, self.spoke_at = t, sent
         if step is not None:
             self.eta.observe(step, t - last_step_age, phase=phase, step_seconds=step_seconds)
+
+    def read(self, points: Sequence[Point], *, total: int | None = None, epoch: float | None = None) -> None:
+        """Reads points of the current attempt, in order. ``epoch`` is how many were done at the last of them."""
         if self.insight is not None:
-            for point in points:
-                self.insight.observe(point, total_steps=total, epoch=epoch)
-                epoch = None
+            for index, point in enumerate(points, 1):
+                self.insight.observe(point, total_steps=total, epoch=epoch if index == len(points) else None)
 
     def estimate(self, now: float, total: int | None) -> EtaEstimate | None:
         """When the job will end, seen from ``now``.

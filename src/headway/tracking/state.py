@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from headway.errors import ConflictError
 from headway.protocol.job import State
+from headway.protocol.lifecycle import Registration
 from headway.protocol.report import Ending, EndingKind
 from headway.tracking.attempts import AttemptState, RunnerState
-from headway.tracking.progress import Overall, standing
+from headway.tracking.progress import Overall, overall, standing
 from headway.tracking.tracked import TrackedJob
 
 _STATES: Final = {
@@ -44,6 +46,22 @@ def governing(job: TrackedJob) -> AttemptState | None:
                 return attempt
             break
     return job.current
+
+
+def refuse_second(job: TrackedJob, registration: Registration, at: float) -> None:
+    """Raises what stands against an attempt that began at ``at``.
+
+    Raises:
+        ConflictError: the job lives under another attempt, with another runner or by itself.
+    """
+    attempt = governing(job)
+    if attempt is None or attempt.id == registration.attempt or registration.runner in attempt.runners:
+        return
+    if at < attempt.known_at:
+        return  # an older attempt, told late: history
+    state = outcome(job, overall(job)).state
+    if not state.ended and state not in (State.PREEMPTED, State.RESTARTING):
+        raise ConflictError(f"job {job.key} is {state}: stop it first, or give the new one another name")
 
 
 def outcome(job: TrackedJob, where: Overall) -> Outcome:
