@@ -33,7 +33,8 @@ class Commands:
             [sys.executable, "-m", "headway.cli.main", *arguments],
             env={**self.environ, **environ},
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=timeout,
             check=False,
         )

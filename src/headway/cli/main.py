@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -65,6 +66,9 @@ def main() -> None:
     from headway.cli.terminal import PipeClosedError
     from headway.errors import HeadwayError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal has no letters for is no failure
     code = 0
     try:
         app(prog_name="headway")

@@ -180,3 +180,11 @@ def test_watch_on_a_terminal(headway: Any) -> None:
 def test_no_color_is_heeded(ended: Any) -> None:
     assert "\x1b[3" in ended("ls", FORCE_COLOR="1", COLUMNS="120").stdout
     assert "\x1b[3" not in ended("ls", FORCE_COLOR="1", NO_COLOR="1", COLUMNS="120").stdout
+
+
+def test_a_terminal_without_the_letters(headway: Any) -> None:
+    assert headway("run", "--name", "naïve 日本", "--", "true").returncode == 0
+    for encoding in ("ascii", "latin-1"):
+        result = headway("ls", PYTHONIOENCODING=encoding, FORCE_COLOR="1", COLUMNS="120", PYTHONUTF8="0")
+        assert result.returncode == 0, result.stderr
+        assert "\\u65e5" in result.stdout

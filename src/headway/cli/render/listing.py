@@ -13,7 +13,7 @@ from headway.cli.render.view import STATE_STYLES, Seen, View, metric, percent_of
 from headway.protocol.job import State
 
 _GAP = 2
-_NARROWEST = {"STATE": 14, "NAME": 20, "NAMESPACE": 12}
+_NARROWEST = {"STATE": 16, "NAME": 20, "NAMESPACE": 12}
 """How far these shrink before a column is left out."""
 _BARS = ((10, 6), (5, 4), (0, 1))
 """Widths of the bar, and down to which rank columns are left out before the next narrower bar is tried."""
