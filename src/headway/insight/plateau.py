@@ -231,7 +231,8 @@ def near_zero_by_design(series: MetricSeries) -> bool:
     if series.role not in (Role.TRAIN_LOSS, Role.EVAL_LOSS) or (series.low > 0 and series.first >= _NEAR_ZERO):
         return False
     levels = array("d", [batch.level for batch in series.history.batches(-math.inf)])
-    return median(levels[:3]) - min(levels) < _LEARNT * noise(levels)
+    smooth = [median(levels[at : at + 3]) for at in range(len(levels) - 2)]
+    return smooth[0] - min(smooth) < _LEARNT * noise(levels)
 
 
 def onset(series: MetricSeries, look: Look) -> float:

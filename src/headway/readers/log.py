@@ -51,7 +51,7 @@ def to_points(readings: Iterable[Reading]) -> Iterator[Point]:
             origin = reading.time
         t = reading.time - origin if origin is not None else math.nan
         cells = {name: Cell(value) for name, value in reading.values.items()}
-        if open_point is not None and open_point.step == reading.step and not open_point.metrics.keys() & cells.keys():
+        if open_point is not None and open_point.step == reading.step and _agree(open_point.metrics, cells):
             open_point = open_point._replace(metrics={**open_point.metrics, **cells})
             continue
         if open_point is not None and open_point.metrics:
@@ -59,6 +59,10 @@ def to_points(readings: Iterable[Reading]) -> Iterator[Point]:
         open_point = Point(reading.step, t, cells)
     if open_point is not None and open_point.metrics:
         yield open_point
+
+
+def _agree(some: Mapping[str, Cell], others: Mapping[str, Cell]) -> bool:
+    return all(others[name] == cell for name, cell in some.items() if name in others)
 
 
 def parse_number(text: str) -> float | None:

@@ -1,0 +1,98 @@
+"""``headway check``: exit codes, strict JSON, and words that say what is wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from headway.cli.main import app
+
+
+def write(path: Path, stuck: bool, *, bad: bool = False) -> Path:
+    rng = random.Random(2)
+    rows = ["step,loss,lr"]
+    for index in range(300):
+        level = 1 + 4 * (min(index, 70) + 5 if stuck else index + 5) ** -0.4
+        value = "nan" if bad and index >= 290 else f"{level * (1 + 0.005 * rng.gauss(0, 1)):.5f}"
+        rows.append(f"{10 * (index + 1)},{value},0.001")
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def check(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["check", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def document(*arguments: str) -> tuple[int, dict[str, Any]]:
+    code, out, _ = check(*arguments, "--json")
+
+    def refuse(word: str) -> float:
+        raise AssertionError(f"{word} is not strict JSON")
+
+    return code, json.loads(out, parse_constant=refuse)
+
+
+def test_a_healthy_log(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.csv", stuck=False)
+    code, found = document(str(path), "--total-steps", "3000")
+    assert code == 0
+    assert found == {
+        "file": str(path),
+        "totalSteps": 3000,
+        "verdict": "Finishing",
+        "conditions": [],
+        "timeline": found["timeline"],
+        "eta": None,
+    }
+    assert [entry["kind"] for entry in found["timeline"]] == ["Starting", "Progressing", "Finishing"]
+
+
+def test_a_log_that_stood_still(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.csv", stuck=True)
+    code, found = document(str(path), "--total-steps", "4000")
+    assert code == 3
+    assert found["verdict"] == "Plateaued"
+    (condition,) = found["conditions"]
+    assert condition["type"] == "Plateaued"
+    assert condition["metric"] == "loss"
+    assert condition["sinceStep"] < condition["detectedStep"] < 3000
+    assert condition["untilStep"] is None
+    shown = next(entry for entry in found["timeline"] if entry["kind"] == "Plateaued")
+    assert shown["step"] == condition["detectedStep"]
+    words = check(str(path), "--total-steps", "4000")[1]
+    assert "Plateaued of loss since step" in words
+    assert "slope 95 % CI" in words
+
+
+def test_a_log_that_ends_in_nan(tmp_path: Path) -> None:
+    code, found = document(str(write(tmp_path / "log.csv", stuck=False, bad=True)))
+    assert code == 3
+    assert found["verdict"] == "NonFinite"
+
+
+def test_the_total_of_the_file_is_used_and_the_time_to_the_end_told(tmp_path: Path) -> None:
+    rows = [{"step": index * 10, "loss": 2 / math.sqrt(index), "time": 5.0 * index} for index in range(1, 200)]
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    code, found = document(str(path), "--total-steps", "4000")
+    assert code == 0
+    assert found["eta"]["low"] <= found["eta"]["seconds"] <= found["eta"]["high"]
+    assert found["eta"]["seconds"] == pytest.approx(1000, rel=0.1)
+
+
+@pytest.mark.parametrize("arguments", [("nowhere.csv",), ("log.csv", "--metric", "bleu")])
+def test_what_cannot_be_judged_is_said_on_stderr(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "log.csv", stuck=False)
+    code, out, err = check(*arguments)
+    assert (code, out) == (2, "")
+    assert "does not exist" in err or "has no metric 'bleu'" in err
