@@ -23,11 +23,18 @@ class Forwarder:
         answers: hears what the server says to each.
         send: posts one; raises as :meth:`headway.client.client.Client.report` does.
         renew: called when the server no longer knows the job or the token.
+        say: tells the user one line.
     """
 
     def __init__(
-        self, keep: Keep, answers: Answers, send: Callable[[Kept], Answer | None], renew: Callable[[], None]
+        self,
+        keep: Keep,
+        answers: Answers,
+        send: Callable[[Kept], Answer | None],
+        renew: Callable[[], None],
+        say: Callable[[str], None],
     ) -> None:
+        self._say = say
         self._keep = keep
         self._answers = answers
         self._send = send
@@ -98,5 +105,5 @@ class Forwarder:
     def _drop(self, why: str) -> None:
         self.dropped += 1
         if self.dropped == 1:
-            _log.warning("a report was dropped (more of them are counted silently): %s", why)
+            self._say(f"the server refused a report, which is left out (as others may be): {why}")
         self._keep.done()

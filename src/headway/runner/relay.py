@@ -10,6 +10,7 @@ import hmac
 import logging
 import secrets
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
@@ -45,12 +46,14 @@ class Relay:
         key: the job.
         keep: where reports wait for the server.
         answers: what is said back.
+        say: tells the user one line.
     """
 
-    def __init__(self, key: JobKey, keep: Keep, answers: Answers) -> None:
+    def __init__(self, key: JobKey, keep: Keep, answers: Answers, say: Callable[[str], None]) -> None:
         self.key = key
         self.token = secrets.token_urlsafe(32)
         self._keep = keep
+        self._say = say
         self._answers = answers
         self._lock = threading.Lock()
         self._attempt = self._run = ""
@@ -100,7 +103,7 @@ class Relay:
             try:
                 self._keep.put(body, envelope, source)
             except OSError as error:
-                _log.warning("a report cannot be kept on disk: %s", error)
+                self._say(f"reports cannot be kept on disk: {error.strerror or error}")
                 if report.headway is not None:
                     raise UnavailableError(f"the report cannot be kept on disk: {error}") from error
         return dumps(encode_answer(self._answers.kept(source, report)))

@@ -61,7 +61,7 @@ class Tracking:
         self._token_file = private_folder(folders.runtime) / f"relay-{self.runner}.token"
         self._keep = Keep(folders.spool, self.key, f"relay-{self.runner}", self._registration.attempt)
         self._answers = answers = Answers()
-        self._relay = Relay(self.key, self._keep, answers)
+        self._relay = Relay(self.key, self._keep, answers, say)
         self._token_file.touch(mode=0o600)
         self._token_file.write_text(self._relay.token, encoding="utf-8")
         self._link = Link(
@@ -71,7 +71,7 @@ class Tracking:
             revive=connector.revive,
             say=say,
         )
-        self._forwarder = Forwarder(self._keep, answers, self._link.report, self._link.renew)
+        self._forwarder = Forwarder(self._keep, answers, self._link.report, self._link.renew, say)
         self._link.on_back = self._forwarder.nudge
         if enrolment.client is not None and enrolment.registered is not None:
             registered = enrolment.registered

@@ -31,10 +31,11 @@ class Bench:
         self.client = Client(url, "real", timeout=timeout)
         self.keep = Keep(folder, KEY, "relay-X", "attempt-1")
         self.answers = Answers()
-        self.relay = Relay(KEY, self.keep, self.answers)
+        self.said: list[str] = []
+        self.relay = Relay(KEY, self.keep, self.answers, self.said.append)
         self.renewed = 0
         self.token = "real"
-        self.forwarder = Forwarder(self.keep, self.answers, self.send, self.renew)
+        self.forwarder = Forwarder(self.keep, self.answers, self.send, self.renew, self.said.append)
         self.relay.begin("attempt-1", "stock-X")
         self.relay.start()
         self.forwarder.start()
@@ -93,7 +94,7 @@ def test_stock_posts_are_echoed_and_handed_on_with_what_is_known_of_them(bench: 
     for post in server.posts:
         assert post.headers["authorization"] == "Bearer real"
         assert (post.headers["headway-run"], post.headers["headway-attempt"]) == ("stock-X", "attempt-1")
-        assert 0 < float(post.headers["headway-age"]) < 20
+        assert 0 <= float(post.headers["headway-age"]) < 20
     bench.relay.begin("attempt-2", "stock-Y")
     bench.post(stock(4))
     assert bench.forwarder.flush(20)
@@ -157,6 +158,7 @@ def test_a_report_that_the_server_refuses_for_good_holds_up_no_other(
     bench.post(stock(1))
     assert bench.forwarder.flush(20)
     assert bench.forwarder.dropped == 1
+    assert len(bench.said) == 1
     server.behave("ok")
     bench.post(stock(2))
     assert bench.forwarder.flush(20)
@@ -222,6 +224,7 @@ def test_a_disk_that_takes_nothing_is_said_to_who_can_keep_it_and_hidden_from_wh
             assert bench.post(stock(1))[0] == 200
             status, answer = bench.post(own(1))
             assert (status, answer["reason"]) == (503, "ServiceUnavailable")
+            assert all("cannot be kept on disk" in line for line in bench.said)
         finally:
             bench.close()
 
