@@ -2,18 +2,22 @@
 
 Three things that hold for all routes alike: only requests that name a host of ours are heard; paths are routed as they were
 sent, so that a percent-encoded slash stays part of a name; and answers carry the headers that keep browsers from doing more
-with them than intended.
+with them than intended. Reports go straight to their endpoint, which is in the route table like the others: the router's way
+there costs a fifth of the processor time that HTTP takes of a report.
 """
 
 from __future__ import annotations
 
+from typing import cast
+
 import msgspec
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from headway.protocol.problem import Reason, status_object
 from headway.server.answers import NO_STORE, SECURITY_HEADERS
 from headway.server.auth import host_allowed
 from headway.server.context import Context
+from headway.server.status import StatusEndpoint
 
 STATUS_PREFIX = b"/apis/"
 _PROBES = (b"/healthz", b"/readyz")
@@ -25,12 +29,13 @@ class Edge:
 
     def __init__(self, app: ASGIApp, context: Context) -> None:
         self._app = app
+        self._status = StatusEndpoint(context)
         self._context = context
         self._hosts: dict[bytes, bool] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Routes one request."""
-        if str(scope["type"]) != "http":
+        if "method" not in scope:  # no HTTP
             await self._app(scope, receive, send)
             return
         raw = scope["raw_path"]
@@ -41,7 +46,7 @@ class Edge:
             return
         scope["path"] = raw.decode("latin-1")
         if raw.startswith(STATUS_PREFIX):
-            await self._app(scope, receive, send)
+            await self._status(cast("HTTPScope", scope), receive, send)
             return
 
         extra = SECURITY_HEADERS
