@@ -13,12 +13,13 @@ from collections.abc import Coroutine, Iterator
 from typing import Any, Final
 
 from headway.errors import ConflictError, InvalidError, NotFoundError, StoreCorruptError, UnavailableError
-from headway.hub import intake, judging
+from headway.hub import judging
 from headway.hub.broadcast import Broadcast, Subscription
 from headway.hub.clock import Clock, SteadyClock
 from headway.hub.entry import Entry
+from headway.hub.intake import Intake
 from headway.hub.loading import load_jobs
-from headway.hub.pacing import in_slices
+from headway.hub.pacing import Pulse
 from headway.hub.persist import Persister
 from headway.hub.query import page
 from headway.hub.settings import HubSettings
@@ -37,6 +38,7 @@ from headway.tracking.fold import (
     fold_registration,
     fold_report,
     fold_stop,
+    keep_signs_of_life,
 )
 from headway.tracking.progress import overall
 from headway.tracking.silence import sweep
@@ -75,9 +77,9 @@ class Hub:
         )
         self._tasks: set[asyncio.Task[None]] = set()
         self._listening_since = self._ticked_at = self._clock()
-        self._reports = self._duplicates = self._points = self._failed = self._spooled = 0
-        self._behind = False
-        """Whether there was more to judge than a tick has time for."""
+        self._reports = self._duplicates = self._points = self._failed = 0
+        self._pulse = Pulse(self._ticking, self._settings.tick)
+        self._intake = Intake(self, self._clock)
         self.ready = False
         """Whether it takes reports: from the end of :meth:`start` to the beginning of :meth:`stop`."""
 
@@ -98,9 +100,9 @@ class Hub:
         self._listening_since = self._ticked_at = self._clock()
         self.tick()
         self.ready = True
-        self._spawn(self._tick_forever())
+        self._spawn(self._pulse.beat())
         if self._settings.spool is not None:
-            self._spawn(self._take_in_forever())
+            self._spawn(self._intake.watch(self._settings.spool, self._settings.spool_interval))
 
     async def stop(self) -> None:
         """Stops listening, ends the watchers, and closes the store once everything is written."""
@@ -139,10 +141,10 @@ class Hub:
             entry = self._create(key)
         folded = fold_report(entry.job, report, envelope, self._clock())
         if folded.newest:
-            judging.observe(entry, folded, behind=self._behind)
+            judging.observe(entry, folded, behind=self._pulse.behind)
             judge = entry.job.judge
             if judge is not None and judge.insight is None and entry.backlog is None:
-                self._rebuild(entry)
+                self._spawn(judging.rebuild(entry, self._store, self._settings.insight_points))
         self._duplicates += folded.duplicate
         self._points += len(folded.points)
         if folded.news:
@@ -302,7 +304,7 @@ class Hub:
             failed_writes=self._failed,
             waiting_writes=self._persister.waiting,
             watchers=self._broadcast.watchers,
-            spooled_reports=self._spooled,
+            spooled_reports=self._intake.count,
         )
 
     # --- time ------------------------------------------------------------------------------------------------------
@@ -337,27 +339,6 @@ class Hub:
             entry.forget()
             self._broadcast.changed(entry.job.key)
             self._persister.keep_later(entry)
-
-    async def _tick_forever(self) -> None:
-        while True:
-            await asyncio.sleep(self._settings.tick)
-            began = self._clock()
-            try:
-                await in_slices(self._ticking())
-            except Exception:  # the clock must go on for all other jobs
-                logger.exception("looking at the clock failed")
-            self._behind = self._clock() - began > self._settings.tick
-
-    async def _take_in_forever(self) -> None:
-        folder = self._settings.spool
-        while folder is not None:
-            try:
-                self._spooled += await intake.take_in(folder, self, self._clock)
-            except UnavailableError as error:
-                logger.info("spooled reports wait: %s", error)
-            except Exception:  # a spool file that breaks this must not end it
-                logger.exception("taking in spooled reports failed")
-            await asyncio.sleep(self._settings.spool_interval)
 
     # --- within ----------------------------------------------------------------------------------------------------
 
@@ -406,14 +387,12 @@ class Hub:
                 del self._jobs[key]
                 self._live.discard(key)
         else:
-            entry.job, entry.unread = load(entry.persisted), []
+            known, entry.job, entry.unread = entry.job, load(entry.persisted), []
+            keep_signs_of_life(known, entry.job)
             entry.unread = []
             entry.changed()
         if self.ready:
             self._broadcast.changed(key)
-
-    def _rebuild(self, entry: Entry) -> None:
-        self._spawn(judging.rebuild(entry, self._store, self._settings.insight_points))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

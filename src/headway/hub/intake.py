@@ -6,6 +6,7 @@ what is interrupted is begun again, and (run, sequence number) keeps anything fr
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import fcntl
 import logging
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from headway.errors import ConflictError, InvalidError, NotFoundError, StoreCorruptError
+from headway.errors import ConflictError, InvalidError, NotFoundError, StoreCorruptError, UnavailableError
 from headway.protocol.codec import decode
 from headway.protocol.directive import Answer
 from headway.protocol.job import Job, JobKey
@@ -38,6 +39,27 @@ class Door(Protocol):
 
     async def lifecycle(self, key: JobKey, event: Lifecycle) -> LifecycleAnswer:
         """Takes in a runner's event."""
+
+
+class Intake:
+    """Looks into a spool folder again and again."""
+
+    def __init__(self, door: Door, clock: Callable[[], float]) -> None:
+        self._door = door
+        self._clock = clock
+        self.count = 0
+        """Reports taken in."""
+
+    async def watch(self, folder: Path, interval: float) -> None:
+        """Goes on until it is cancelled."""
+        while True:
+            try:
+                self.count += await take_in(folder, self._door, self._clock)
+            except UnavailableError as error:
+                logger.info("spooled reports wait: %s", error)
+            except Exception:  # a spool file that breaks this must not end it
+                logger.exception("taking in spooled reports failed")
+            await asyncio.sleep(interval)
 
 
 async def take_in(folder: Path, door: Door, clock: Callable[[], float]) -> int:

@@ -1,11 +1,14 @@
-"""Long work in short slices, so that reports are answered meanwhile."""
+"""Looks at the clock again and again: long work in short slices, so that reports are answered meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
+
+logger = logging.getLogger(__name__)
 
 _SLICE: Final = 0.004
 """Seconds that work goes on at a time …"""
@@ -20,3 +23,24 @@ async def in_slices(steps: Iterator[None]) -> None:
         if time.monotonic() - begun > _SLICE:
             await asyncio.sleep(_REST)
             begun = time.monotonic()
+
+
+class Pulse:
+    """Makes a tick every ``interval`` seconds; ``ticking`` does its work in steps."""
+
+    def __init__(self, ticking: Callable[[], Iterator[None]], interval: float) -> None:
+        self._ticking = ticking
+        self._interval = interval
+        self.behind = False
+        """Whether the last tick had more to do than it had time for."""
+
+    async def beat(self) -> None:
+        """Goes on until it is cancelled."""
+        while True:
+            await asyncio.sleep(self._interval)
+            begun = time.monotonic()
+            try:
+                await in_slices(self._ticking())
+            except Exception:  # the clock must go on for all other jobs
+                logger.exception("looking at the clock failed")
+            self.behind = time.monotonic() - begun > self._interval

@@ -1,4 +1,4 @@
-"""Settings of the hub."""
+"""Settings of the hub: times, and where spooled reports lie."""
 
 from __future__ import annotations
 

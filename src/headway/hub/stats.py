@@ -1,4 +1,4 @@
-"""What the hub counts."""
+"""What the hub counts, for the metrics endpoint."""
 
 from __future__ import annotations
 

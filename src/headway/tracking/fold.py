@@ -212,3 +212,21 @@ def _hear(job: TrackedJob, acks: Collection[str], runner: str | None) -> bool:
     if news:
         job.head_fragment = None
     return news
+
+
+def keep_signs_of_life(known: TrackedJob, job: TrackedJob) -> None:
+    """Carries over, to a job that was put back to what is stored, who was heard and when: that needs no storing."""
+    for attempt in job.ordered:
+        before = known.attempts.get(attempt.id)
+        if before is None:
+            continue
+        attempt.fragment = None
+        for name, runner in attempt.runners.items():
+            if name in before.runners:
+                runner.heard_at = max(runner.heard_at, before.runners[name].heard_at)
+        for name, run in before.runs.items():
+            if name in attempt.runs:
+                attempt.runs[name].fragment = None
+                attempt.runs[name].spoke_at = max(attempt.runs[name].spoke_at, run.spoke_at)
+            elif not run.wrote:
+                attempt.runs[name] = run

@@ -163,6 +163,22 @@ async def test_a_failed_write_leaves_what_was_persisted(hub: Hub, store: Fragile
     assert [point.step for point in series.points] == [1, 2]
 
 
+async def test_a_full_disk_makes_nobody_silent_or_lost(hub: Hub, store: FragileStore, clock: FakeClock):
+    run = SyntheticRun()
+    await hub.register(KEY, registration())
+    await tell(hub, LifecycleKind.STARTED)
+    await hub.ingest(KEY, run.at(1))
+    store.full = True
+    for step in range(2, 40):
+        clock.advance(1.0)
+        await tell(hub, LifecycleKind.ALIVE)
+        with pytest.raises(UnavailableError):
+            await hub.ingest(KEY, run.at(step))
+        hub.tick()
+        assert (hub.job(KEY).state, hub.job(KEY).conditions) == (State.RUNNING, ())
+    assert hub.job(KEY).progress.step == 1
+
+
 async def test_what_was_built_on_a_failed_write_fails_with_it(hub: Hub, store: FragileStore):
     run = SyntheticRun()
     await hub.ingest(KEY, run.at(1), create=True)
