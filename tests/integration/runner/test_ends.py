@@ -229,3 +229,21 @@ def test_a_name_in_use_is_refused_with_a_hint_and_free_again_once_its_runner_is_
         third = launcher.run(["echo", "third"], name="job", environ=environ)
         assert (third.returncode, third.stdout) == (0, "third\n")
         assert len(client.job("job").attempts) == 2
+
+
+def test_a_runner_that_is_suspended_suspends_the_command(launcher: Any, until: Any) -> None:
+    process = launcher.start(
+        launcher.python("import os; print(os.getpid(), flush=True); input()"), stdin=subprocess.PIPE
+    )
+    pids = [process.pid, int(process.stdout.readline())]
+
+    def stopped() -> list[bool]:
+        states = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] for pid in pids]
+        return [state == "T" for state in states]
+
+    process.send_signal(signal.SIGTSTP)
+    until(lambda: all(stopped()))
+    process.send_signal(signal.SIGCONT)
+    until(lambda: not any(stopped()))
+    process.communicate("\n", timeout=30)
+    assert process.returncode == 0
