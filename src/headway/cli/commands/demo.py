@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from headway.cli.render.view import Seen
     from headway.client.client import Client
 
-_PREFIX = "demo-"
 _LEAST = 10.0
 _CLOSING = 5.0
 """Seconds of the whole that are left for stopping the jobs and printing the summary."""
@@ -31,6 +30,8 @@ def demo(
 
     They are jobs like any other: look at them with ls, show and logs afterwards.
     """
+    import importlib.util
+    import os
     import subprocess
     import sys
     import time
@@ -40,12 +41,18 @@ def demo(
     from headway.client.client import Client
     from headway.client.local_server import ensure_server
 
+    if importlib.util.find_spec("numpy") is None:
+        terminal.complain(
+            "the demo trains with numpy, which is not installed; get it with: pip install 'headway[demo]'"
+        )
+        raise typer.Exit(1)
     began = time.monotonic()
-    record = ensure_server()
+    url = os.environ.get("HEADWAY_URL") or ensure_server().url
     stories = subprocess.run(
         [sys.executable, "-m", "headway.demo", "--list"], capture_output=True, text=True, check=True
     ).stdout
-    terminal.say(f"Headway runs at {record.url}; small language models are trained on the standard library's sources:")
+    terminal.say(f"Headway runs at {url}; small language models are trained on the standard library's sources:")
+    names = [story.split()[0] for story in stories.splitlines()]
     for story in stories.splitlines():
         terminal.say(f"  {story}", "dim")
     terminal.say("")
@@ -58,7 +65,7 @@ def demo(
             arguments += ["--seconds", str(max(_LEAST, left - _CLOSING)), "--length", str(max(_LEAST, left - _CLOSING))]
         conductor = subprocess.Popen(arguments, stdin=subprocess.DEVNULL)
         try:
-            _show(follower, conductor)
+            _show(follower, conductor, names)
         except KeyboardInterrupt:
             terminal.note("stopping the demo's jobs")
             conductor.terminate()
@@ -67,14 +74,14 @@ def demo(
             if conductor.poll() is None:
                 conductor.terminate()
                 conductor.wait()
-        _summary(client)
+        _summary(client, names)
     terminal.say("")
     terminal.note("They are still there: headway ls, headway show demo-healthy, headway logs demo-crash-resume")
     if conductor.returncode:
         raise typer.Exit(1)
 
 
-def _show(follower: Follower, conductor: subprocess.Popen[bytes]) -> None:
+def _show(follower: Follower, conductor: subprocess.Popen[bytes], names: list[str]) -> None:
     """Draws the jobs until the conductor has ended: live on a terminal, as a table each ten seconds elsewhere."""
     import time
 
@@ -84,12 +91,13 @@ def _show(follower: Follower, conductor: subprocess.Popen[bytes]) -> None:
     from headway.cli.render.live import board
 
     def jobs() -> list[Seen]:
-        return [seen for key, seen in follower.jobs.items() if key.name.startswith(_PREFIX)]
+        there = {key.name: seen for key, seen in list(follower.jobs.items())}
+        return [there[name] for name in names if name in there]
 
     if terminal.is_fancy():
         animate(
             follower,
-            lambda _, view: board(jobs(), view, height=terminal.console().height),
+            lambda _, view: board(jobs(), view, height=terminal.console().height, arranged=True),
             lambda _: conductor.poll() is not None,
             transient=True,
         )
@@ -103,18 +111,23 @@ def _show(follower: Follower, conductor: subprocess.Popen[bytes]) -> None:
             terminal.say("")
 
 
-def _summary(client: Client) -> None:
+def _summary(client: Client, names: list[str]) -> None:
     """What became of each job."""
     import time
 
     from headway.cli import terminal
     from headway.cli.render.listing import listing
     from headway.cli.render.view import Seen
-    from headway.protocol.job import JobQuery
+    from headway.errors import NotFoundError
 
     now = time.time()
-    jobs = client.jobs(JobQuery(namespaces=frozenset({"local"}), text=_PREFIX, sort="createdAt")).items
-    terminal.show(listing([Seen(job, now) for job in jobs if job.name.startswith(_PREFIX)], terminal.view(now)))
+    jobs = []
+    for name in names:
+        try:
+            jobs.append(Seen(client.job(name), now))
+        except NotFoundError:
+            continue  # the demo was ended before this one was started
+    terminal.show(listing(jobs, terminal.view(now)))
 
 
 def _open_dashboard(client: Client) -> None:

@@ -127,7 +127,7 @@ def stop(
 
 def rm(
     names: Annotated[
-        list[str], typer.Argument(metavar="NAME…", help="Names of jobs that have ended.", show_default=False)
+        list[str], typer.Argument(metavar="NAME", help="Names of jobs that have ended.", show_default=False)
     ],
     namespace: Namespace = LOCAL,
 ) -> None:

@@ -10,7 +10,7 @@ from headway.cli.commands.options import LOCAL, Namespace
 
 
 def run(
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND…", help="What to run.", show_default=False)],
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND", help="What to run.", show_default=False)],
     *,
     name: Annotated[
         str | None,

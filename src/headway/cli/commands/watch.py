@@ -21,7 +21,7 @@ _QUIET = 10.0
 
 def watch(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One job; without it, all.", show_default=False)
+        str | None, typer.Argument(metavar="NAME", help="One job; without it, all.", show_default=False)
     ] = None,
     namespace: Namespace = LOCAL,
     all_namespaces: AllNamespaces = False,

@@ -83,9 +83,16 @@ def _figure(sheet: Sheet, job: Job, canonical: str, label: str) -> None:
     sheet.pair(label, text)
 
 
-def board(jobs: Sequence[Seen], view: View, *, namespaces: bool = False, height: int | None = None) -> list[Text]:
-    """Many jobs: totals, then the table, those that run first; what does not fit into ``height`` lines is counted."""
-    order = sorted(jobs, key=lambda seen: (seen.job.state.ended, -seen.job.created_at))
+def board(
+    jobs: Sequence[Seen], view: View, *, namespaces: bool = False, height: int | None = None, arranged: bool = False
+) -> list[Text]:
+    """Many jobs: totals, then the table; what does not fit into ``height`` lines is counted.
+
+    Those that run come first, the newest before the others, unless they are ``arranged`` already.
+    """
+    order = list(jobs)
+    if not arranged:
+        order.sort(key=lambda seen: (seen.job.state.ended, -seen.job.created_at))
     rows = len(order) if height is None else max(1, height - 4)
     lines = [totals([seen.job for seen in jobs]), Text(end="")]
     lines += listing(order[:rows], view, columns=LIVE_COLUMNS, namespaces=namespaces)
