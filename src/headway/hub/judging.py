@@ -47,7 +47,10 @@ def observe(entry: Entry, folded: Folded, *, behind: bool) -> None:
     judge = job.judge
     if judge is None:
         judge = job.judge = Judge()
-        if entry.persisted is None:
+        alone = len(job.ordered) == 1 and len(attempt.runs) == 1
+        if alone and run.seen.spans == [
+            [folded.seq, folded.seq]
+        ]:  # nothing was said before: there is no history to read
             judge.insight = RunInsight()
     if run.info is not None and judge.insight is not None and run.info[0] == run.seq:
         judge.insight.declare(run.info[1].metrics)
