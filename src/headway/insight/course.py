@@ -52,6 +52,10 @@ def _progressing(series: MetricSeries, axis: Axis, look: Look, total: int | None
 
 
 def _undecided(series: MetricSeries, axis: Axis, look: Look, total: int | None) -> str:
+    if look.course is Course.WORSENING:
+        worse = Pace(axis, look.forecast)
+        interval = worse.interval(look.forecast, series.sign or 1)
+        return f"{series.name} gets worse: slope 95 % CI {interval} over the last {wording.span(worse.seconds, worse.steps)}"
     flat = look.longest_flat
     if flat is None:
         return f"the course of {series.name} is not clear yet; at most {wording.percent(look.forecast.most)} better to come"

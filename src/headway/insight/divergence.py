@@ -22,7 +22,6 @@ _DEVIATIONS_FEW: Final = 3.0
 _NEAR_ZERO: Final = 0.01
 """A loss that begins below this and never improves is near zero by design (a KL penalty, say), and may rise."""
 _PART_OF_RANGE: Final = 0.03
-_SPIKE: Final = 6.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +51,7 @@ class DivergenceJudge:
         self.best_step = math.nan
         self.standing: Departure | None = None
         self.spikes = 0
+        """Excursions that came to an end."""
         self.spike_at = math.nan
         self._improved = False
         self._above = 0
@@ -82,7 +82,7 @@ class DivergenceJudge:
         if value > self.best:
             self._watch(series, step, value, level, few=few, early=early)
             return
-        self._onset = math.nan
+        self._end_excursion()
         if self._above or self.standing:
             self._calm(series)
 
@@ -95,11 +95,11 @@ class DivergenceJudge:
     def _watch(self, series: MetricSeries, step: float, value: float, level: float, *, few: bool, early: bool) -> None:
         away = math.log(value / self.best)
         if away <= _LEAST_RATIO and not (self._above or self.standing):
-            self._onset = math.nan
+            self._end_excursion()
             return
         limit = self._limit(series, early=early)
         if away <= limit and not self._above:
-            self._onset = math.nan
+            self._end_excursion()
         elif math.isnan(self._onset):
             self._onset = step
         if math.log(level / self.best) <= limit or level - self.best <= _PART_OF_RANGE * (series.high - series.low):
@@ -111,6 +111,12 @@ class DivergenceJudge:
         if self._above >= max(3 if few else 6, 0.02 * series.count) and not self._coming_back(series, level):
             since = self.standing.since if self.standing else self._onset
             self.standing = Departure(since=since, best=self.best, best_step=self.best_step, level=level)
+
+    def _end_excursion(self) -> None:
+        if not math.isnan(self._onset):
+            self.spikes += 1
+            self.spike_at = self._onset
+            self._onset = math.nan
 
     def _coming_back(self, series: MetricSeries, level: float) -> bool:
         if level < self.best + 0.5 * (self._peak - self.best):

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
+from statistics import median
 from typing import Final
+
+from headway.insight import wording
+from headway.insight.axis import Axis
+from headway.insight.series import MetricSeries
 
 _VOCABULARIES: Final = (28_996, 30_522, 32_000, 32_128, 50_257, 50_265, 50_304, 128_256, 151_936, 250_002, 256_000)
 """Sizes of common vocabularies: BERT cased and uncased, Llama 1 and 2, T5, GPT-2 and its padded form, RoBERTa, Llama 3,
 Qwen 2, XLM-R, Gemma."""
 _CLASSES: Final = (*range(2, 21), 100, 1000)
 _TOLERANCE: Final = 0.002
+_BEFORE: Final = 5
+_DEVIATIONS: Final = 6.0
+_ENOUGH: Final = 20
 
 
 def uniform_guess(level: float) -> str | None:
@@ -20,3 +28,24 @@ def uniform_guess(level: float) -> str | None:
             what = f"the vocabulary of {classes:,}" if classes in _VOCABULARIES else f"{classes} classes"
             return f"{level:.4f} is ln {classes:,}: the model guesses uniformly over {what}"
     return None
+
+
+def gradient_jump(gradients: MetricSeries, since: float) -> str | None:
+    """Says so when the gradient norm left its usual range just before ``since``."""
+    pairs = zip(gradients.history.recent_steps(96), gradients.history.recent(96), strict=True)
+    before = [value for step, value in pairs if step <= since]
+    usual, last = before[:-_BEFORE], before[-_BEFORE:]
+    if len(usual) < _ENOUGH:
+        return None
+    centre = median(usual)
+    spread = 1.4826 * median([abs(value - centre) for value in usual])
+    if max(last) <= centre + _DEVIATIONS * spread:
+        return None
+    return f"{gradients.name} rose to {wording.number(max(last))} just before (usually {wording.number(centre)})"
+
+
+def rate_at_peak(axis: Axis) -> str | None:
+    """Says so when the learning rate stands at its highest."""
+    if axis.rate is None or axis.peak <= 0 or axis.rate < 0.99 * axis.peak:
+        return None
+    return f"the learning rate is at its peak ({axis.rate:g})"

@@ -4,7 +4,7 @@ A rule of patience asks "was there evidence of improvement in the last k reports
 question is turned: is the *upper* confidence bound of what is still to come below a margin worth having? The slope of a
 trailing window, times what is left of the run, bounds it from above, as long as the curve goes on slowing down.
 
-Four windows (fractions of the run so far) are looked at whenever the number of points has grown by 8 %; two looks in a row
+Five windows (fractions of the run so far) are looked at whenever the number of points has grown by 8 %; two looks in a row
 must agree. A shorter window that measures improvement overrules a longer one that does not.
 """
 
@@ -217,6 +217,7 @@ class PlateauJudge:
         first = axis.first_step if axis.first_step is not None else 0.0
         length = axis.last_step - first if total is None else total - first
         self._not_before = axis.last_step + _GRACE * length
+        self._due = 0.0
 
     def forget(self) -> None:
         """The run went back or began again: what was agreed on no longer stands."""

@@ -189,11 +189,27 @@ def test_the_uniform_guess_is_named_as_a_cause() -> None:
     assert "vocabulary of 32,000" in diverging.text
 
 
-def test_a_spike_that_recovers_is_no_alarm() -> None:
+def test_the_gradient_norm_before_it_and_the_learning_rate_are_named_too() -> None:
+    found = replay(
+        run(
+            80,
+            loss=noisy(lambda index: falling(index) if index < 60 else 9.0),
+            grad_norm=noisy(lambda index: 1.0 if index < 57 else 40.0, 0.1),
+            learning_rate=lambda _: 3e-4,
+        ),
+        total_steps=2000,
+    )
+    text = next(condition for condition in found.conditions if condition.type is ConditionType.DIVERGING).text
+    assert "grad_norm rose to" in text
+    assert "the learning rate is at its peak (0.0003)" in text
+
+
+def test_a_spike_that_recovers_is_no_alarm_but_a_note() -> None:
     found = replay(
         run(300, loss=noisy(lambda index: 30.0 if index in (100, 101, 200) else falling(index))), total_steps=3000
     )
     assert types(found) == []
+    assert found.final.notes == ("loss: 2 spikes that recovered, the last at step 2,010",)
 
 
 def test_a_divergence_that_comes_back_is_withdrawn() -> None:
@@ -345,7 +361,7 @@ def test_a_late_point_changes_nothing_and_a_rollback_forgets_what_it_passes_agai
     assert insight.assess(0.0) == other.assess(0.0)
     again = [point._replace(t=point.t + 10_000) for point in points[100:]]
     feed(other, again, 3000)
-    counts = [one._watches["loss"].series.count for one in (other, insight)]
+    counts = [one._run.watches["loss"].series.count for one in (other, insight)]
     assert abs(counts[0] - counts[1]) <= 8
 
 

@@ -142,7 +142,7 @@ def test_memory_grows_with_the_logarithm() -> None:
     for index in range(1, 40_001):
         insight.observe(Point(index, float(index), {"loss": Cell(1 + 1 / index + (index * 7919 % 13) / 1000)}))
         if index in (10_000, 40_000):
-            history = insight._watches["loss"].series.history
+            history = insight._run.watches["loss"].series.history
             sizes.append(sum(len(level) for level in history._levels))
     assert sizes[1] - sizes[0] <= 2.5 * 3 * 64
 

@@ -1,0 +1,175 @@
+"""What insight keeps of a run, and how a point is taken in.
+
+Flow: each point is sorted: what is not finite and what is stale is noted and held back, the rest goes to the judges of its
+metric. A look at a trend is taken only when the number of points has grown by 8 %, so that a million points cost a few
+hundred looks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from headway.insight.axis import Axis
+from headway.insight.metrics import Role, role_of
+from headway.insight.overfit import falling
+from headway.insight.plateau import Course, PlateauJudge
+from headway.insight.series import MetricSeries
+from headway.insight.watch import QUALITY, MetricWatch
+from headway.protocol.report import Cell, Point
+
+_ENOUGH_EVALUATIONS: Final = 12
+_SEVERAL_EPOCHS: Final = 1.5
+_EPOCH_NAMES: Final = ("epoch", "train/epoch")
+_EARLY_SHARE: Final = 0.1
+_MOST_METRICS: Final = 256
+_FALLING_TRAIN: Final = 0.02
+
+
+class RunState:
+    """Axis, metrics and judges of one run. ``parts`` names the series for each role, ``primary`` the one it is judged by."""
+
+    def __init__(self, directions: Mapping[str, str], metric: str | None) -> None:
+        self.axis = Axis()
+        self.watches: dict[str, MetricWatch] = {}
+        self.parts: dict[Role, MetricSeries] = {}
+        self.primary: MetricWatch | None = None
+        self.total: int | None = None
+        self.points = 0
+        self.falling_train: str | None = None
+        """The training loss that still falls while evaluation has plateaued."""
+        self._declared = dict(directions)
+        self._chosen = metric
+        self._start = 0.0
+        self._epochs: tuple[float, float, float, float] | None = None
+        """Step and epoch where epochs were first and last known."""
+
+    def declare(self, directions: Mapping[str, str]) -> None:
+        """Learn which way metrics are better (``min`` or ``max``), before their first point."""
+        self._declared.update(directions)
+
+    def begin_attempt(self, start: float, *, step: int | None = None) -> None:
+        """The next attempt begins at time ``start``, resumed from ``step`` where that is known."""
+        self._start = start
+        if step is not None and step < self.axis.last_step:
+            self._back_to(step + 1)
+        for watch in self.watches.values():
+            watch.begin_again(self.axis, self.total)
+
+    def observe(self, point: Point, *, total_steps: int | None = None, epoch: float | None = None) -> None:
+        """Take in one point. Points come in order; one from before the last in time is late, and changes nothing."""
+        step, t = float(point.step), self._start + point.t
+        axis = self.axis
+        if step < axis.last_step:
+            if t < axis.last_t:
+                return
+            self._back_to(step)
+            for watch in self.watches.values():
+                watch.begin_again(self.axis, self.total)
+        if total_steps is not None:
+            self.total = total_steps if total_steps > 0 else None
+        rate = next((cell.mean for name, cell in point.metrics.items() if role_of(name) is Role.LEARNING_RATE), None)
+        axis.add(step, t, rate)
+        if epoch is None:
+            epoch = next((point.metrics[name].mean for name in _EPOCH_NAMES if name in point.metrics), None)
+        if epoch is not None and math.isfinite(epoch):
+            first = self._epochs[:2] if self._epochs else (step, epoch)
+            self._epochs = (*first, step, epoch)
+        self._take(step, point)
+
+    def _back_to(self, step: float) -> None:
+        self.axis.cut(step)
+        for watch in self.watches.values():
+            watch.cut(step)
+
+    def _take(self, step: float, point: Point) -> None:
+        fresh: list[tuple[MetricWatch, float]] = []
+        hidden = self._hides_nan(point)
+        before = len(self.watches)
+        for name, cell in point.metrics.items():
+            watch = self.watches.get(name)
+            if watch is None:
+                if role_of(name) is Role.LEARNING_RATE or name in _EPOCH_NAMES or len(self.watches) >= _MOST_METRICS:
+                    continue
+                watch = self.watches[name] = MetricWatch(name, self._declared)
+            mean = _reading(cell)
+            unmasked = hidden and mean == 0.0 and watch.series.role is Role.TRAIN_LOSS
+            if watch.value(step, mean, hidden=unmasked):
+                fresh.append((watch, mean))
+        self.points += 1
+        if len(self.watches) != before or self.points & (self.points - 1) == 0:
+            self._cast()
+        moved = any(not watch.repeats for watch, _ in fresh if watch.series.role in QUALITY)
+        train = self.parts.get(Role.TRAIN_LOSS)
+        early = self.total is not None and step < _EARLY_SHARE * self.total
+        for watch, mean in fresh:
+            if watch.is_stale(moved=moved):
+                continue
+            watch.accept(step, mean, train, early=early)
+            if watch.plateau is not None and (watch is self.primary or self._is_next(watch)):
+                looked = watch.plateau.consider(watch.series, self.axis, self.total, self._epoch_steps())
+                if looked and watch.series.role is Role.EVAL_LOSS:
+                    self._compare_with_train(watch.plateau)
+                    self._cast()
+
+    def _compare_with_train(self, judge: PlateauJudge) -> None:
+        """See whether the training loss still falls where evaluation stands still; it takes more to change one's mind."""
+        train = self.parts.get(Role.TRAIN_LOSS)
+        if train is None or judge.look is None or judge.standing is not Course.PLATEAU:
+            self.falling_train = None
+            return
+        change = falling(train, judge.look.forecast.trend.first_step)
+        least = _FALLING_TRAIN if self.falling_train is None else _FALLING_TRAIN / 2
+        self.falling_train = train.name if change is not None and change < -least else None
+
+    def _is_next(self, watch: MetricWatch) -> bool:
+        """Whether evaluations have become enough to judge by, once they have been looked at."""
+        return (
+            self._chosen is None
+            and watch.series is self.parts.get(Role.EVAL_LOSS)
+            and watch.series.count >= _ENOUGH_EVALUATIONS
+        )
+
+    def _hides_nan(self, point: Point) -> bool:
+        return any(
+            not math.isfinite(_reading(cell)) and role_of(name) in (Role.GRAD_NORM, Role.EVAL_LOSS)
+            for name, cell in point.metrics.items()
+        )
+
+    def _epoch_steps(self) -> float | None:
+        if self._epochs is None:
+            return None
+        step0, epoch0, step1, epoch1 = self._epochs
+        if epoch1 <= epoch0 or step1 <= step0:
+            return None
+        length = (step1 - step0) / (epoch1 - epoch0)
+        planned = (self.total or step1) / length
+        return length if planned > _SEVERAL_EPOCHS else None
+
+    def _cast(self) -> None:
+        """Give the parts: the series for each role (the one with most values), and the one that the run is judged by."""
+        self.parts = {}
+        for watch in self.watches.values():
+            known = self.parts.get(watch.series.role)
+            if known is None or watch.series.count > known.count:
+                self.parts[watch.series.role] = watch.series
+        self.primary = self.watches.get(self._chosen) if self._chosen is not None else self._by_role()
+
+    def _by_role(self) -> MetricWatch | None:
+        reward, evaluation = self.parts.get(Role.REWARD), self.parts.get(Role.EVAL_LOSS)
+        train, accuracy = self.parts.get(Role.TRAIN_LOSS), self.parts.get(Role.ACCURACY)
+        if reward is not None and reward.count:
+            return self.watches[reward.name]
+        if evaluation is not None:
+            judge = self.watches[evaluation.name].plateau
+            if train is None or (judge is not None and judge.look is not None):
+                return self.watches[evaluation.name]
+        if train is not None or accuracy is not None:
+            return self.watches[(train or accuracy or evaluation).name]  # type: ignore[union-attr]
+        return next((watch for watch in self.watches.values() if watch.series.sign is not None), None)
+
+
+def _reading(cell: Cell) -> float:
+    """The value of a cell; NaN where half of its samples or more were not finite."""
+    return cell.mean if 2 * cell.bad < cell.n or not math.isfinite(cell.mean) else math.nan
