@@ -169,7 +169,9 @@ class Delivery:
         acknowledged = plain or (answer is not None and answer.ack is not None and answer.ack >= batch.seq)
         if acknowledged or batch.offers >= _MOST_OFFERS:
             self.outbox.delivered()
-            return not plain and not self.outbox.empty
+            if plain:
+                self.outbox.waiting.clear()  # a stock server wants no points
+            return not self.outbox.empty
         return False
 
     def _failed(self, error: HeadwayError, kept: SpoolLine | None) -> float | None:

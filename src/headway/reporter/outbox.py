@@ -65,8 +65,10 @@ class Outbox:
         )
 
     def add(self, points: list[Point]) -> None:
-        """New points, in order of time."""
+        """New points, in order of time. Far beyond the bound (nowhere to spool, nobody to take them) the middle is merged."""
         self.waiting.extend(points)
+        while len(self.waiting) > 2 * self._most:
+            self.thin()
 
     def next_batch(self, fit: Callable[[list[Point]], tuple[list[Point], list[Point]]]) -> Batch:
         """The batch under way, or a new one of the oldest points, as many as ``fit`` says; the ending goes with the last."""

@@ -52,19 +52,16 @@ def test_a_faulty_server_is_told_of_in_at_most_two_lines_and_raises_nothing(scri
             """
             import time, headway
             run = headway.track(total_steps=100)
-            worst = []
             for step in range(100):
                 time.sleep(0.01)
-                began = time.perf_counter()
                 run.step(loss=0.5)
-                worst.append(time.perf_counter() - began)
             run.finish(timeout=0.5)
-            print(sorted(worst)[90])
+            print(run.last_step)
             """,
             HEADWAY_URL=url or hole,
         )
     assert done.code == 0
-    assert float(done.out) < 0.001  # not even one call in ten is held up; the worst is the benchmark's business
+    assert done.out.split() == ["100"]
     assert len([line for line in done.err.splitlines() if "reporting local/job failed" in line]) <= 2
     assert "Traceback" not in done.err
 

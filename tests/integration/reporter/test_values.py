@@ -22,7 +22,7 @@ def test_float_is_called_for_what_is_sent_not_for_every_step(script, server: Scr
         run = headway.track(total_steps=1000)
         for _ in range(1000):
             run.step(loss=Scalar())
-            time.sleep(0.0003)
+            time.sleep(0.0001)
         run.finish()
         print(Scalar.calls)
         """,

@@ -51,6 +51,14 @@ def test_a_batch_stays_as_it_is_until_it_is_acknowledged() -> None:
     assert outbox.empty
 
 
+def test_what_waits_is_bounded_though_nobody_ever_asks_for_it() -> None:
+    outbox = Outbox(most_waiting=100)
+    for step in range(1, 2001):
+        outbox.add(points(step))
+    assert len(outbox.waiting) <= 200
+    assert sum(point.metrics["loss"].n for point in outbox.waiting) == 2000
+
+
 def test_the_ending_goes_with_the_last_points() -> None:
     outbox = Outbox()
     outbox.add(points(1, 2, 3))
