@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.commands import check, demo, doctor, jobs, logs, run, server, show, watch
+from headway.cli.commands import check, demo, doctor, jobs, logs, run, server, show, ui, watch
 
 app = typer.Typer(
     name="headway",
@@ -33,6 +33,7 @@ app.command(
     options_metavar="[OPTIONS] --",
 )(run.run)
 app.command("demo", rich_help_panel=_STARTING)(demo.demo)
+app.command("ui", rich_help_panel=_LOOKING)(ui.ui)
 app.command("ls", rich_help_panel=_LOOKING)(jobs.ls)
 app.command("watch", rich_help_panel=_LOOKING)(watch.watch)
 app.command("show", rich_help_panel=_LOOKING)(show.show)

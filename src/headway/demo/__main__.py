@@ -15,7 +15,7 @@ from types import FrameType
 
 from headway.client.client import Client
 from headway.demo.scenarios import SCENARIOS
-from headway.errors import ConflictError, NotFoundError
+from headway.errors import ConflictError, HeadwayError, NotFoundError
 from headway.reporter.folders import Folders, private_folder
 
 _LENGTH = 120.0
@@ -111,7 +111,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for scenario in SCENARIOS:
             print(f"{scenario.job:<{width}}  {scenario.story}")
         return 0
-    return play(options.seconds, options.length)
+    try:
+        return play(options.seconds, options.length)
+    except HeadwayError as error:
+        print(f"headway: {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from typing import Any
 
@@ -37,3 +38,18 @@ def test_demo_can_be_run_again(headway: Any) -> None:
     result = headway("demo", "--seconds", "15", "--no-open", timeout=90)
     assert result.returncode == 0, result.stderr
     assert len(headway.job("demo-healthy")["attempts"]) == 1, "not the next attempt of the first"
+
+
+def test_a_second_demo_waits_for_nobody_and_ctrl_c_stops_the_jobs(headway: Any) -> None:
+    first = headway.start("demo", "--no-open")
+    headway.until("demo-healthy", lambda job: job["state"] == "Running" and (job["progress"].get("step") or 0) > 5)
+    second = headway("demo", "--seconds", "15", "--no-open", timeout=60)
+    assert second.returncode == 1
+    assert "headway stop demo-healthy" in second.stderr
+    assert "Traceback" not in second.stderr
+    assert headway.job("demo-healthy")["state"] == "Running", "the first one goes on"
+    first.send_signal(signal.SIGINT)
+    assert first.wait(30) == 0
+    for name in ("demo-healthy", "demo-crash-resume", "demo-lr-too-high"):
+        assert headway.job(name)["state"] == "Stopped"
+    assert "stopping the demo's jobs" in headway.said(first)

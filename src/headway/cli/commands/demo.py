@@ -32,6 +32,7 @@ def demo(
     """
     import importlib.util
     import os
+    import signal
     import subprocess
     import sys
     import time
@@ -63,6 +64,8 @@ def demo(
         if seconds is not None:
             left = seconds - (time.monotonic() - began)
             arguments += ["--seconds", str(max(_LEAST, left - _CLOSING)), "--length", str(max(_LEAST, left - _CLOSING))]
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.default_int_handler)  # a closed terminal ends the jobs as Ctrl-C does
         conductor = subprocess.Popen(arguments, stdin=subprocess.DEVNULL)
         try:
             _show(follower, conductor, names)
@@ -75,10 +78,10 @@ def demo(
                 conductor.terminate()
                 conductor.wait()
         _summary(client, names)
-    terminal.say("")
-    terminal.note("They are still there: headway ls, headway show demo-healthy, headway logs demo-crash-resume")
     if conductor.returncode:
         raise typer.Exit(1)
+    terminal.say("")
+    terminal.note("They are still there: headway ls, headway show demo-healthy, headway logs demo-crash-resume")
 
 
 def _show(follower: Follower, conductor: subprocess.Popen[bytes], names: list[str]) -> None:
