@@ -167,3 +167,12 @@ def test_a_quiet_stream_is_kept_open_and_counted(tmp_path):
         lines = answer.iter_lines()
         assert sum(line.startswith(":") for line, _ in zip(lines, range(40), strict=False)) >= 3
         assert "headway_event_viewers 1" in httpx2.get(f"{server.url}/metrics").text
+
+
+def test_viewers_that_go_are_forgotten(server, user, status_path, report, eventually):
+    user.post(status_path("left", "alone"), json=report())
+    for _ in range(5):
+        with listening(user, namespace="alone") as events:
+            next(events)
+    eventually(lambda: server.context.counters.viewers == 0)
+    eventually(lambda: server.hub.stats().watchers == 0)
