@@ -33,6 +33,8 @@ from headway.reporter.transports.spool import SpoolLine
 
 _MOST_OFFERS: Final = 3
 """Answers without acknowledgement after which a batch that was taken (200) is not offered again."""
+_LONGEST_STRETCH: Final = 0.5
+_PAUSE: Final = 0.05
 _LEAST_BYTES: Final = 1024
 _LONGEST_RETRY_AFTER: Final = 120.0
 
@@ -77,7 +79,11 @@ class Delivery:
         return self._closed
 
     def deliver(self) -> float | None:
-        """Sends all there is, oldest first, at least one report. Returns None when done, else seconds to wait after a failure."""
+        """Sends what there is, oldest first, at least one report.
+
+        Returns None when done, else seconds to wait: after a failure, or because the folding of steps is due in between.
+        """
+        pause_at = time.monotonic() + _LONGEST_STRETCH
         while True:
             http = self.route.server()
             with self.lock:
@@ -103,6 +109,8 @@ class Delivery:
             with self.lock:
                 if self.closed() or not self._succeeded(answer, kept, plain=plain):
                     return None
+            if time.monotonic() >= pause_at:
+                return _PAUSE
 
     def rescue(self, wait: float) -> bool:
         """Spools all that is left and closes the books: nothing that the thread still does counts from now on.
@@ -207,9 +215,8 @@ class Delivery:
             return None
         if isinstance(error, TooLargeError):
             self._most_bytes = max(_LEAST_BYTES, self._most_bytes // 2)
-        if lost := self.outbox.shrink():
-            self._notices.warn(f"the server refused {lost} ({error}); it was left out")
-        if self.outbox.batch is None:
-            self._failures += 1
-            return self._settings.last_backoff
-        return None
+        lost = self.outbox.shrink()
+        if lost is None:
+            return None
+        self._notices.warn(f"the server refused {lost} ({error}); it was left out")
+        return self._settings.last_backoff if self.outbox.batch is None else self._settings.first_backoff

@@ -7,6 +7,7 @@ import time
 from collections import deque
 
 _PER_MINUTE = 2
+_MOST_ONCE = 500
 
 log = logging.getLogger("headway")
 
@@ -29,6 +30,6 @@ class Notices:
 
     def once(self, key: str, text: str) -> None:
         """Says it the first time that this key comes, however much was said in this minute."""
-        if key not in self._said:
+        if key not in self._said and len(self._said) < _MOST_ONCE:
             self._said.add(key)
             log.warning("%s", text)

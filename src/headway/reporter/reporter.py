@@ -68,7 +68,6 @@ class Reporter:
         self._ending_written = False
         self._deadline = 0.0
         self._next_stack = 0.0
-        self._stack: str | None = None
         self._wake: SimpleQueue[None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="headway", daemon=True)
         self.run = run
@@ -217,11 +216,9 @@ class Reporter:
             if self._route.http is not None:
                 self._route.http.limit(left)
             wait = self._send(time.monotonic())
-            if self._route.local and wait is not None:
-                break  # the server of this machine is gone: no use in waiting for it
-            time.sleep(min(0.1 if wait is None else wait, 0.25, max(0.0, left)))
-            if not self._placement.writer:
-                break
+            if self._outbox.empty or (self._route.local and self._route.http is None):
+                break  # all is said, or this machine has no server: no use in waiting for one
+            time.sleep(min(0.1 if wait is None else wait, 0.25, left))
         self._delivery.rescue(_MARGIN)
 
     def _write_ending(self) -> None:
