@@ -23,6 +23,10 @@ NON_FINITE: Final[dict[str, float]] = {"NaN": math.nan, "Infinity": math.inf, "-
 """The spellings that stand for numbers which JSON has no word for."""
 
 
+LARGEST_WHOLE: Final = 2**53
+"""The largest whole number that travels: every peer's doubles hold it exactly."""
+
+
 def camel(name: str) -> str:
     """``total_steps`` as ``totalSteps``."""
     head, *rest = name.split("_")
@@ -179,16 +183,20 @@ def _decode(hint: Any, value: Any, path: str) -> Any:
 
 
 def decode_integer(value: object, path: str) -> int:
-    """A whole number; 3.0 is one.
+    """A whole number that a double holds exactly, so at most 2**53 (RFC 7493); 3.0 is one.
 
     Raises:
         InvalidError: it is not.
     """
-    if type(value) is int:
-        return value
     if type(value) is float and value.is_integer():
-        return int(value)
-    raise InvalidError(f"expected a whole number, got {describe(value)}", field=path)
+        value = int(value)
+    if type(value) is not int:
+        raise InvalidError(f"expected a whole number, got {describe(value)}", field=path)
+    if not -LARGEST_WHOLE <= value <= LARGEST_WHOLE:
+        raise InvalidError(
+            f"the number {str(value)[:20]} is beyond 2**53, the largest whole number of JSON", field=path
+        )
+    return value
 
 
 def _decode_union(options: tuple[Any, ...], value: Any, path: str) -> Any:

@@ -12,7 +12,16 @@ from typing import Any, Final
 
 from headway.errors import InvalidError
 from headway.protocol import kubeflow
-from headway.protocol.codec import NON_FINITE, decode, decode_integer, decode_number, describe, encode, encode_number
+from headway.protocol.codec import (
+    LARGEST_WHOLE,
+    NON_FINITE,
+    decode,
+    decode_integer,
+    decode_number,
+    describe,
+    encode,
+    encode_number,
+)
 from headway.protocol.directive import Answer, Directive
 from headway.protocol.limits import PROTOCOL_VERSION
 from headway.protocol.report import (
@@ -93,14 +102,16 @@ def _part(hint: Any, raw: dict[str, Any], name: str) -> Any:
 
 def _text(raw: dict[str, Any], name: str) -> str:
     value = raw.get(name)
-    if not isinstance(value, str) or not value:
-        raise InvalidError(f"expected a string that is not empty, got {describe(value)}", field=f"headway.{name}")
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise InvalidError(
+            f"expected a string that is not empty and holds no NUL, got {describe(value)}", field=f"headway.{name}"
+        )
     return value
 
 
 def _count(raw: dict[str, Any], name: str, default: int | None, least: int) -> int:
     value = raw.get(name, default)
-    if type(value) is int and value >= least:
+    if type(value) is int and least <= value <= LARGEST_WHOLE:
         return value
     number = decode_integer(value, f"headway.{name}")
     if number < least:
@@ -113,11 +124,19 @@ def _decode_progress(value: Any) -> Progress:
         return _NO_PROGRESS
     if type(value) is dict:
         get = value.get
-        whole = (get("step"), get("totalSteps"), get("samples"), get("tokens"))
+        total = get("totalSteps")
+        if type(total) in _REAL and total is not None and total > LARGEST_WHOLE:
+            total = None  # sys.maxsize and the like mean that there is no end
+            value = {**value, "totalSteps": None}
+        whole = (get("step"), total, get("samples"), get("tokens"))
         real = (get("epoch"), get("totalEpochs"), get("lastStepAge"), get("stepSeconds"))
         unit, phase = get("unit"), get("phase")
         try:
-            if _WHOLE.issuperset(map(type, whole)) and _REAL.issuperset(map(type, real)):
+            if (
+                _WHOLE.issuperset(map(type, whole))
+                and _REAL.issuperset(map(type, real))
+                and max(map(abs, filter(None, whole)), default=0) <= LARGEST_WHOLE
+            ):
                 epoch, total_epochs, last_step_age, step_seconds = [
                     None if each is None else float(each) for each in real
                 ]
@@ -143,12 +162,22 @@ def _decode_point(value: Any, index: int) -> Point:
         step, t, metrics = value
         if type(step) is int and (type(t) is float or type(t) is int) and type(metrics) is dict:
             cells = {}
+            if not (-LARGEST_WHOLE <= step <= LARGEST_WHOLE and -LARGEST_WHOLE <= t <= LARGEST_WHOLE):
+                raise ValueError
             for name, cell in metrics.items():
+                if "\0" in name:
+                    break
                 if type(cell) is float:
                     cells[name] = _new(Cell, (cell, 1, 0.0, 0))
                 elif type(cell) is list and len(cell) == 3:
                     mean, n, m2 = cell
-                    if not (type(mean) is float and type(n) is int and type(m2) is float and n > 0 and m2 >= 0.0):
+                    if not (
+                        type(mean) is float
+                        and type(n) is int
+                        and type(m2) is float
+                        and 0 < n <= LARGEST_WHOLE
+                        and m2 >= 0.0
+                    ):
                         break
                     cells[name] = _new(Cell, (mean, n, m2, 0))
                 elif type(cell) is int:
@@ -172,6 +201,8 @@ def _decode_point_slowly(value: Any, path: str) -> Point:
     cells = {}
     for name, cell in metrics.items():
         where = f"{path}[2].{name}"
+        if "\0" in name:
+            raise InvalidError(f"a metric's name cannot hold NUL: {name!r}", field=f"{path}[2]")
         if not isinstance(cell, list):
             number = decode_number(cell, where)
             cells[name] = Cell(number, bad=0 if math.isfinite(number) else 1)
@@ -186,7 +217,10 @@ def _decode_point_slowly(value: Any, path: str) -> Point:
         if m2 < 0:
             raise InvalidError(f"a sum of squares cannot be {m2}", field=f"{where}[2]")
         cells[name] = Cell(decode_number(cell[0], f"{where}[0]"), n, m2, bad)
-    return Point(decode_integer(step, f"{path}[0]"), decode_number(t, f"{path}[1]"), cells)
+    seconds = decode_number(t, f"{path}[1]")
+    if not abs(seconds) <= LARGEST_WHOLE:
+        raise InvalidError(f"a time of {seconds} seconds is none", field=f"{path}[1]")
+    return Point(decode_integer(step, f"{path}[0]"), seconds, cells)
 
 
 def encode_report(report: Report) -> dict[str, Any]:

@@ -140,6 +140,14 @@ def test_a_total_that_means_unknown_is_unknown(total: str) -> None:
         (run_report(points=[[1, 2, {"loss": [1.0, 0, 0.0]}]]), "headway.points[0][2].loss"),
         (run_report(points=[[1, 2, {"loss": [1.0, 3, -1.0]}]]), "headway.points[0][2].loss[2]"),
         (run_report(points=[[1, 2, {"loss": [1.0, 3, 0.0, 4]}]]), "headway.points[0][2].loss"),
+        (run_report(run="a\0b"), "headway.run"),
+        (run_report(seq=2**63), "headway.seq"),
+        (run_report(progress={"step": 2**63}), "headway.progress.step"),
+        (run_report(points=[[2**63, 2, {}]]), "headway.points[0][0]"),
+        (run_report(points=[[1, 1e300, {}]]), "headway.points[0][1]"),
+        (run_report(points=[[1, "NaN", {}]]), "headway.points[0][1]"),
+        (run_report(points=[[1, 2, {"loss": [1.0, 2**63, 0.0]}]]), "headway.points[0][2].loss[1]"),
+        (run_report(points=[[1, 2, {"lo\0ss": 1.0}]]), "headway.points[0][2]"),
         (run_report(ending={"kind": "exploded"}), "headway.ending.kind"),
         (run_report(acks=[3]), "headway.acks[0]"),
         (run_report(acks={}), "headway.acks"),
@@ -156,6 +164,13 @@ def test_a_wrong_type_is_refused_by_name(body: object, field: str) -> None:
     with pytest.raises(InvalidError) as caught:
         decode_report(body)
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize("total", [2**63 - 1, 1e300])
+def test_a_total_without_end_is_unknown(total: float) -> None:
+    run = decode_report(run_report(progress={"step": 5, "totalSteps": total})).headway
+    assert run is not None
+    assert run.progress == Progress(step=5)
 
 
 def test_a_report_of_an_unknown_version_is_answered_as_a_stock_post() -> None:
