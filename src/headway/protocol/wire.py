@@ -160,10 +160,14 @@ def _decode_progress(value: Any) -> Progress:
 def _decode_point(value: Any, index: int) -> Point:
     try:
         step, t, metrics = value
-        if type(step) is int and (type(t) is float or type(t) is int) and type(metrics) is dict:
+        if (
+            type(step) is int
+            and (type(t) is float or type(t) is int)
+            and type(metrics) is dict
+            and -LARGEST_WHOLE <= step <= LARGEST_WHOLE
+            and -LARGEST_WHOLE <= t <= LARGEST_WHOLE
+        ):
             cells = {}
-            if not (-LARGEST_WHOLE <= step <= LARGEST_WHOLE and -LARGEST_WHOLE <= t <= LARGEST_WHOLE):
-                raise ValueError
             for name, cell in metrics.items():
                 if "\0" in name:
                     break

@@ -202,14 +202,15 @@ def test_shortened_names_fit_and_stay_distinct(names: set[str]) -> None:
     assert all(len(name) <= 64 for name in short)
 
 
+words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=9)
 cells = st.builds(Cell, st.floats(), st.integers(2, 99), st.floats(0, 1e9), st.just(0)) | st.floats().map(
     lambda value: Cell(value, bad=0 if math.isfinite(value) else 1)
 )
 reports = st.builds(
     RunReport,
-    run=st.text(min_size=1, max_size=9),
+    run=words,
     seq=st.integers(1, 10**9),
-    attempt=st.text(min_size=1, max_size=9),
+    attempt=words,
     rank=st.integers(0, 9),
     progress=st.builds(Progress, step=st.integers(0, 10**12) | st.none(), phase=st.sampled_from(Phase) | st.none()),
     points=st.lists(
@@ -217,7 +218,7 @@ reports = st.builds(
             Point,
             st.integers(0, 10**9),
             st.integers(0, 10**9).map(float),
-            st.dictionaries(st.text(max_size=9), cells, max_size=4),
+            st.dictionaries(words, cells, max_size=4),
         ),
         max_size=4,
     ).map(tuple),
