@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from litestar import Litestar
+
 from headway.hub.hub import Hub
 from headway.server.app import make_routes
 from headway.server.context import Context
@@ -45,8 +47,8 @@ A running server describes itself at `/api/openapi.json` (OpenAPI 3.1), with the
 """
 
 
-def http_page() -> str:
-    """The page on the API."""
+def routes() -> Litestar:
+    """The server's routes, over a hub that is not started."""
     settings = ServerSettings()
     context = Context(
         hub=Hub(MemoryStore()),
@@ -54,7 +56,12 @@ def http_page() -> str:
         settings=settings,
         limiter=RateLimiter(settings.reports_per_second, settings.report_burst),
     )
-    app = make_routes(context)
+    return make_routes(context)
+
+
+def http_page() -> str:
+    """The page on the API."""
+    app = routes()
     table = list(endpoints(app))
     document = build(app)
     rows = [f"| {method} | `{path}` | {ACCESS[about.access]} | {about.says} |" for method, path, about in table]

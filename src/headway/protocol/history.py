@@ -43,3 +43,21 @@ class SeriesQuery:
     points: int = 1000
     first_step: int | None = None
     last_step: int | None = None
+
+
+class SparkPoint(NamedTuple):
+    """One point of a sparkline; ``value`` is NaN where no sample was finite."""
+
+    step: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sparkline:
+    """A metric's course in a few points, over all attempts: a step trained twice counts as it was trained last."""
+
+    namespace: str
+    name: str
+    metric: str
+    """The job's own name of the metric."""
+    points: tuple[SparkPoint, ...]

@@ -11,16 +11,14 @@ from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 
 from headway.errors import HeadwayError
 from headway.hub.hub import Hub
-from headway.protocol.codec import dumps
 from headway.protocol.limits import STATUS_PATH
-from headway.server import openapi
 from headway.server.answers import on_any_error, on_headway_error, on_http_error
 from headway.server.auth import guard
 from headway.server.context import Context
 from headway.server.edge import Edge
 from headway.server.endpoint import Access, described
 from headway.server.limits import RateLimiter
-from headway.server.routes import access, events, history, jobs, lifecycle, operations
+from headway.server.routes import access, events, history, jobs, lifecycle, operations, pages, sparklines
 from headway.server.settings import ServerSettings
 from headway.server.status import StatusEndpoint
 from headway.server.tokens import Keyring
@@ -32,7 +30,6 @@ def create_app(hub: Hub, keyring: Keyring, settings: ServerSettings | None = Non
     limiter = RateLimiter(settings.reports_per_second, settings.report_burst)
     context = Context(hub=hub, keyring=keyring, settings=settings, limiter=limiter)
     app = make_routes(context)
-    context.openapi = dumps(openapi.build(app))
     return Edge(cast("ASGIApp", app), context), context
 
 
@@ -56,9 +53,11 @@ def make_routes(context: Context) -> Litestar:
             jobs.router,
             lifecycle.router,
             history.router,
+            sparklines.router,
             events.router,
             access.router,
             operations.router,
+            pages.router,
         ],
     )
     app = Litestar(

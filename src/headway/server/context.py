@@ -10,6 +10,7 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath, SkipValidation
 
 from headway.hub.hub import Hub
+from headway.server.dashboard import Dashboard
 from headway.server.events import EventWriter
 from headway.server.limits import RateLimiter
 from headway.server.settings import ServerSettings
@@ -42,8 +43,9 @@ class Context:
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server is about to end: open streams end themselves."""
     events: EventWriter = field(default_factory=EventWriter)
-    openapi: bytes = b"{}"
-    """The API's own description, as JSON."""
+    dashboard: Dashboard = field(default_factory=Dashboard)
+    openapi: bytes = b""
+    """The API's own description, as JSON, once it was asked for."""
 
 
 Shared = NamedDependency[SkipValidation[Context]]

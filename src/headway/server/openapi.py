@@ -132,7 +132,7 @@ def _path_parameters(path: str) -> list[Schema]:
             "in": "path",
             "required": True,
             "schema": {"type": "string", "minLength": 1},
-            "description": f"The job's {name}, percent-encoded, slashes too.",
+            "description": "A file's name." if name == "file" else f"The job's {name}, percent-encoded, slashes too.",
         }
         for name in re.findall(r"{(\w+)}", path)
     ]

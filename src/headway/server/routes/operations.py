@@ -1,4 +1,4 @@
-"""For those who run the server: health, Prometheus metrics, the API's own description, and the first page."""
+"""For those who run the server: health, Prometheus metrics, and the API's own description."""
 
 from __future__ import annotations
 
@@ -7,21 +7,15 @@ from typing import Any
 from litestar import Request, Response, Router, get
 
 from headway.errors import ForbiddenError, UnavailableError
+from headway.protocol.codec import dumps
 from headway.server.answers import JSON, TEXT, plain
 from headway.server.auth import bearer, is_local
 from headway.server.context import Shared
 from headway.server.endpoint import Access, described
 from headway.server.metrics import CONTENT_TYPE, render
+from headway.server.openapi import build
 
 Call = Request[Any, Any, Any]
-_HTML = "text/html"
-_FIRST_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Headway</title>
-<h1>Headway is running</h1>
-<p>This build ships no dashboard. In a terminal: <code>headway ls</code>, <code>headway watch</code>.</p>
-<p>The API is under <code>/api/v1</code>; <a href="/api/openapi.json">/api/openapi.json</a> describes it.</p>
-</html>
-"""
 
 
 @get("/healthz", opt=described("Whether the process answers.", access=Access.OPEN, kind=TEXT))
@@ -59,15 +53,11 @@ async def metrics(request: Call, context: Shared) -> Response[bytes]:
 
 
 @get("/api/openapi.json", opt=described("This description, OpenAPI 3.1.", access=Access.OPEN, answer=dict[str, Any]))
-async def openapi(context: Shared) -> Response[bytes]:
+async def openapi(request: Call, context: Shared) -> Response[bytes]:
     """Describes the API."""
+    if not context.openapi:
+        context.openapi = dumps(build(request.app))
     return plain(context.openapi, kind=JSON)
 
 
-@get("/", opt=described("The first page.", access=Access.OPEN, kind=_HTML))
-async def first_page() -> Response[bytes]:
-    """Says where the API is."""
-    return plain(_FIRST_PAGE, kind=_HTML)
-
-
-router = Router("/", route_handlers=[healthz, readyz, metrics, openapi, first_page])
+router = Router("/", route_handlers=[healthz, readyz, metrics, openapi])
