@@ -11,12 +11,17 @@ ARGS ?=
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check bench format docs clean
+.PHONY: dashboard demo test check bench format docs clean
 
-demo: .venv/.demo
+demo: .venv/.demo dashboard
 	@$(BIN)/headway demo $(ARGS)
 
-test: .venv/.test
+# Does nothing while web/ is as it was built.
+dashboard: .venv/.demo
+	@needs="$$($(BIN)/python hatch_build.py --needs)"; [ -z "$$needs" ] || $(BIN)/python -m pip install --quiet "$$needs"
+	@$(BIN)/python hatch_build.py
+
+test: .venv/.test dashboard
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(ARGS)
 
 check: .venv/.test

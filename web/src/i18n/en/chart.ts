@@ -1,0 +1,3 @@
+export default {
+  "chart.reset": "Show all",
+} as const;

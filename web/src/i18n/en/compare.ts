@@ -1,0 +1,3 @@
+export default {
+  "compare.title": "Compare",
+} as const;

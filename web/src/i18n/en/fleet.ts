@@ -1,0 +1,3 @@
+export default {
+  "fleet.title": "Fleet",
+} as const;

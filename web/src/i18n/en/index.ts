@@ -1,0 +1,9 @@
+import chart from "./chart";
+import compare from "./compare";
+import fleet from "./fleet";
+import job from "./job";
+import jobs from "./jobs";
+import shell from "./shell";
+import words from "./words";
+
+export default { ...shell, ...words, ...jobs, ...job, ...compare, ...fleet, ...chart } as const;

@@ -1,0 +1,10 @@
+import type { Catalogue } from "../catalogue";
+import chart from "./chart";
+import compare from "./compare";
+import fleet from "./fleet";
+import job from "./job";
+import jobs from "./jobs";
+import shell from "./shell";
+import words from "./words";
+
+export default { ...shell, ...words, ...jobs, ...job, ...compare, ...fleet, ...chart } satisfies Catalogue as Catalogue;

@@ -1,0 +1,37 @@
+import type { Part } from "../catalogue";
+import type en from "../en/shell";
+
+export default {
+  "app.name": "Headway",
+  "app.skipToContent": "本文へ移動",
+  "nav.label": "ページ",
+  "nav.jobs": "ジョブ",
+  "nav.compare": "比較",
+  "nav.fleet": "全体",
+  "theme.label": "テーマ",
+  "theme.auto": "システムに合わせる",
+  "theme.light": "ライト",
+  "theme.dark": "ダーク",
+  "language.label": "言語",
+  "connection.connecting": "サーバーに接続しています…",
+  "connection.away": "サーバーに接続できません",
+  "connection.awayBody": "表示内容は {since} 時点のものです。学習は続いており、報告は保管され、後で表示されます。",
+  "connection.retrying": "{seconds}後に再試行",
+  "connection.retryNow": "今すぐ再試行",
+  "connection.live": "接続中",
+  "login.title": "ターミナルからログインしてください",
+  "login.body":
+    "このページのジョブは、サーバーを動かしている本人だけが見られます。次のコマンドで開くと、このブラウザーがログインします。",
+  "login.again": "もう一度確認",
+  "page.notFound": "このページはありません",
+  "page.backToJobs": "ジョブ一覧に戻る",
+  "common.unknown": "不明",
+  "common.close": "閉じる",
+  "common.cancel": "キャンセル",
+  "common.copy": "コピー",
+  "common.copied": "コピーしました",
+  "common.loading": "読み込み中",
+  "common.retry": "再試行",
+  "common.error": "うまくいきませんでした",
+  "common.andMore": { other: "ほか {count} 件" },
+} satisfies Part<typeof en>;

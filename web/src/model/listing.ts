@@ -1,0 +1,201 @@
+/** Which jobs a list shows and in what order: filters, sorting, and both as they stand in the URL. Pure. */
+import type { Seen } from "../api/store";
+import type { Job, State, Verdict } from "../api/types";
+import { age, contactAge, costValue, percentOf, remaining } from "./job";
+import { STATES, VERDICTS, verdictRank } from "./verdict";
+
+export const FILTERS = ["state", "verdict", "namespace", "framework", "owner", "tag"] as const;
+export type Filter = (typeof FILTERS)[number];
+
+export const COLUMNS = [
+  "name",
+  "namespace",
+  "state",
+  "verdict",
+  "progress",
+  "eta",
+  "finish",
+  "loss",
+  "devices",
+  "cost",
+  "age",
+  "updated",
+  "framework",
+  "owner",
+  "tags",
+] as const;
+export type Column = (typeof COLUMNS)[number];
+
+export const DEFAULT_COLUMNS: readonly Column[] = COLUMNS.slice(0, 12);
+
+export const SORTS = [
+  "name",
+  "namespace",
+  "state",
+  "verdict",
+  "progress",
+  "eta",
+  "devices",
+  "cost",
+  "age",
+  "updated",
+] as const;
+export type SortBy = (typeof SORTS)[number];
+
+export interface Listing {
+  readonly filters: Readonly<Record<Filter, readonly string[]>>;
+  readonly text: string;
+  readonly sort: SortBy;
+  readonly descending: boolean;
+  readonly columns: readonly Column[];
+}
+
+/** Newest first, as the command line has it. */
+export const DEFAULT_LISTING: Listing = {
+  filters: { state: [], verdict: [], namespace: [], framework: [], owner: [], tag: [] },
+  text: "",
+  sort: "age",
+  descending: false,
+  columns: DEFAULT_COLUMNS,
+};
+
+const isOneOf = <T extends string>(words: readonly T[], word: string): word is T => words.includes(word as T);
+
+/** Reads a list's settings from a query; what cannot be read is left at its default. */
+export function readListing(query: URLSearchParams): Listing {
+  const sort = query.get("sort") ?? "";
+  const by = sort.replace(/^-/, "");
+  const columns = (query.get("columns") ?? "").split(",").filter((word) => isOneOf(COLUMNS, word));
+  const filters = Object.fromEntries(
+    FILTERS.map((name) => {
+      const values = [...new Set(query.getAll(name))].filter((value) => value !== "");
+      if (name === "state") return [name, values.filter((value) => isOneOf<State>(STATES, value))];
+      if (name === "verdict") return [name, values.filter((value) => isOneOf<Verdict>(VERDICTS, value))];
+      return [name, values];
+    }),
+  ) as unknown as Listing["filters"];
+  return {
+    filters,
+    text: query.get("text") ?? "",
+    sort: isOneOf(SORTS, by) ? by : DEFAULT_LISTING.sort,
+    descending: isOneOf(SORTS, by) ? sort.startsWith("-") : DEFAULT_LISTING.descending,
+    columns: columns.length > 0 ? withName(columns as Column[]) : DEFAULT_COLUMNS,
+  };
+}
+
+/** Writes a list's settings into a query, leaving out defaults; other parameters stay. */
+export function writeListing(listing: Listing, query: URLSearchParams): URLSearchParams {
+  const written = new URLSearchParams(query);
+  for (const name of FILTERS) {
+    written.delete(name);
+    for (const value of listing.filters[name]) written.append(name, value);
+  }
+  const set = (name: string, value: string, usual: string) =>
+    value === usual ? written.delete(name) : written.set(name, value);
+  set("text", listing.text, "");
+  const sortText = (each: Listing) => `${each.descending ? "-" : ""}${each.sort}`;
+  set("sort", sortText(listing), sortText(DEFAULT_LISTING));
+  set("columns", listing.columns.join(","), DEFAULT_COLUMNS.join(","));
+  return written;
+}
+
+/** Columns in the table's own order; the name is always there. */
+export function withName(columns: readonly Column[]): Column[] {
+  return COLUMNS.filter((column) => column === "name" || columns.includes(column));
+}
+
+/** The values of a filter that a job has. */
+export function valuesOf(job: Job, filter: Filter): readonly string[] {
+  switch (filter) {
+    case "state":
+      return [job.state];
+    case "verdict":
+      return job.verdict === null ? [] : [job.verdict];
+    case "namespace":
+      return [job.namespace];
+    case "framework":
+      return job.spec.framework ? [job.spec.framework] : [];
+    case "owner":
+      return job.spec.owner ? [job.spec.owner] : [];
+    case "tag":
+      return job.tags;
+  }
+}
+
+export function matches(job: Job, listing: Listing): boolean {
+  const text = listing.text.trim().toLocaleLowerCase();
+  if (text) {
+    const name = job.name.toLocaleLowerCase();
+    const shown = (job.spec.displayName ?? "").toLocaleLowerCase();
+    if (!name.includes(text) && !shown.includes(text)) return false;
+  }
+  return FILTERS.every((filter) => {
+    const wanted = listing.filters[filter];
+    return wanted.length === 0 || valuesOf(job, filter).some((value) => wanted.includes(value));
+  });
+}
+
+/** How often each value of a filter occurs, most frequent first for open lists, in the given order for closed ones. */
+export function choices(jobs: readonly Seen[], filter: Filter): { readonly value: string; readonly count: number }[] {
+  const counts = new Map<string, number>();
+  for (const { job } of jobs)
+    for (const value of valuesOf(job, filter)) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const order: readonly string[] | null = filter === "state" ? STATES : filter === "verdict" ? VERDICTS : null;
+  if (order)
+    return order.filter((value) => counts.has(value)).map((value) => ({ value, count: counts.get(value) ?? 0 }));
+  return [...counts]
+    .map(([value, count]) => ({ value, count }))
+    .sort((a, b) => b.count - a.count || compareText(a.value, b.value));
+}
+
+const collator = new Intl.Collator(undefined, { numeric: true });
+const compareText = (a: string, b: string): number => collator.compare(a, b);
+
+type Value = number | string | null;
+
+const STATE_RANK = new Map(STATES.map((state, index) => [state, index]));
+
+/** What a list is sorted by; null (unknown) comes last either way. */
+export function sortValue(seen: Seen, by: SortBy, now: number): Value {
+  const { job } = seen;
+  switch (by) {
+    case "name":
+      return job.name;
+    case "namespace":
+      return job.namespace;
+    case "state":
+      return STATE_RANK.get(job.state) ?? STATES.length;
+    case "verdict":
+      return job.verdict === null ? null : verdictRank(job.verdict);
+    case "progress":
+      return percentOf(job);
+    case "eta":
+      return remaining(seen, now)?.seconds ?? null;
+    case "devices":
+      return (job.spec.nodes ?? 1) * (job.spec.devicesPerNode ?? 1);
+    case "cost":
+      return costValue(job.ledger.spent);
+    case "age":
+      return age(job, now);
+    case "updated":
+      return contactAge(seen, now);
+  }
+}
+
+/** The jobs of a list, filtered and in order; equal ones by name, so that rows do not jump. */
+export function arrange(jobs: readonly Seen[], listing: Listing, now: number): Seen[] {
+  const rows = jobs
+    .filter(({ job }) => matches(job, listing))
+    .map((seen) => ({ seen, value: sortValue(seen, listing.sort, now) }));
+  const sign = listing.descending ? -1 : 1;
+  rows.sort((a, b) => {
+    if (a.value === null || b.value === null) {
+      if (a.value !== b.value) return a.value === null ? 1 : -1;
+    } else if (typeof a.value === "string" || typeof b.value === "string") {
+      const order = compareText(String(a.value), String(b.value));
+      if (order !== 0) return sign * order;
+    } else if (a.value !== b.value) return sign * (a.value - b.value);
+    return a.seen.key < b.seen.key ? -1 : a.seen.key > b.seen.key ? 1 : 0;
+  });
+  return rows.map((row) => row.seen);
+}
