@@ -11,6 +11,7 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import Any, Final
 
 from headway.insight import wording
@@ -21,6 +22,10 @@ from headway.protocol.verdict import ConditionType
 _FIRST: Final = 5
 """Gaps left out at the start of an attempt: they hold compilation and warm-up."""
 _RECENT: Final = 50
+_EARLY: Final = 2
+"""Gaps, besides the one before the first step, from which on the pace is evident enough for a first limit."""
+_EARLY_FACTOR: Final = 20.0
+"""In usual (median) early gaps: one of them may still hold a compilation."""
 _USUAL_FACTOR: Final = 5.0
 _LONGEST_FACTOR: Final = 2.0
 _LIKE_LONGEST: Final = 0.6
@@ -42,13 +47,15 @@ class StallWatch:
     """The gaps between advances of one run, and the one that is open now."""
 
     __slots__ = (
-        "_count", "_first", "_first_gap", "_gaps", "_held", "_in_phases", "_longest", "_phase", "_phase_since",
+        "_count", "_early", "_first", "_first_gap", "_gaps", "_held", "_in_phases", "_longest", "_phase", "_phase_since",
         "_phases", "_since", "_step", "settings",
     )  # fmt: skip
 
     def __init__(self, settings: StallSettings = StallSettings()) -> None:
         self.settings = settings
         self._gaps: deque[float] = deque(maxlen=_RECENT)
+        self._early: list[float] = []
+        """The first gaps after the first step."""
         self._longest: list[float] | None = None
         """Longest gap after the first ones, the step after which it came last, how often one like it came."""
         self._first_gap = 0.0
@@ -68,6 +75,7 @@ class StallWatch:
     def begin_attempt(self, step: float | None, t: float) -> None:
         """Begin an attempt at time ``t``, at ``step`` if known. Lengths of phases and of the first gap are remembered."""
         self._gaps.clear()
+        self._early = []
         self._longest = None
         self._count = 0
         self._step = step
@@ -116,13 +124,15 @@ class StallWatch:
     def limit(self) -> float:
         """Seconds that the run may now stand still."""
         floor, unknown = self.settings.floor, self.settings.unknown
-        if self._phase is not None:
-            longest = self._phases.get(self._phase)
-            return unknown if longest is None else max(floor, _PHASE_FACTOR * longest)
+        longest = self._phases.get(self._phase) if self._phase is not None else None
         if self._count == 0:
-            return max(unknown, _EARLIER_FACTOR * self._first_gap)
+            return max(unknown, _EARLIER_FACTOR * self._first_gap, _PHASE_FACTOR * (longest or 0.0))
+        if self._phase is not None:
+            return unknown if longest is None else max(floor, _PHASE_FACTOR * longest)
         if not self._gaps:
-            return unknown
+            if len(self._early) < _EARLY:
+                return unknown
+            return max(floor, _EARLY_FACTOR * median(self._early), _LONGEST_FACTOR * max(self._early), self._first_gap)
         longest_ever = self._longest[0] if self._longest else 0.0
         return max(floor, _USUAL_FACTOR * max(self._gaps), _LONGEST_FACTOR * longest_ever)
 
@@ -139,14 +149,16 @@ class StallWatch:
         else:
             since, away = self._since, self._in_phases
         age = until - since - away
+        if not age > self.settings.floor:
+            return None
         limit = self.limit()
         if not age > limit:
             return None
-        usual = max(self._gaps, default=None)
+        usual = max(self._gaps or self._early, default=None)
         where = f" in phase {self._phase}" if self._phase else ""
         at = f"step {wording.step(self._step)}" if self._count and self._step is not None else "the start"
         because = (
-            f"its longest gap of the last {len(self._gaps)} is {_short(usual)}, the limit {_short(limit)}"
+            f"its longest gap of the last {len(self._gaps or self._early)} is {_short(usual)}, the limit {_short(limit)}"
             if usual is not None and self._phase is None
             else f"the limit here is {_short(limit)}"
         )
@@ -167,7 +179,8 @@ class StallWatch:
     def dump(self) -> dict[str, Any]:
         """Return the state as JSON values, for :meth:`load`."""
         return {
-            "gaps": list(self._gaps),
+            "gaps": [float(f"{gap:.5g}") for gap in self._gaps],
+            "early": self._early,
             "longest": self._longest,
             "phases": self._phases,
             "last": [self._step, self._since, self._first, self._count, self._first_gap],
@@ -179,6 +192,7 @@ class StallWatch:
         """Return the watch that :meth:`dump` described."""
         self = cls(settings)
         self._gaps.extend(state["gaps"])
+        self._early = list(state["early"])
         self._longest = state["longest"]
         self._phases = dict(state["phases"])
         self._step, self._since, self._first, self._count, self._first_gap = state["last"]
@@ -206,6 +220,8 @@ class StallWatch:
         self._count += 1
         if self._count == 1:
             self._first_gap = max(self._first_gap, gap)
+        elif self._count <= _FIRST:
+            self._early.append(gap)
         if self._count > _FIRST:
             self._gaps.append(gap)
             self._remember(gap)

@@ -187,3 +187,31 @@ def test_state_survives_as_json() -> None:
     copy = StallWatch.load(json.loads(json.dumps(watch.dump())))
     assert copy.dump() == watch.dump()
     assert copy.finding(t + 5000) == watch.finding(t + 5000)
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(1.0, 60.0), (10.0, 200.0)])
+def test_the_first_steps_already_tell_a_pace(gap: float, expected: float) -> None:
+    watch, t = steady(gap, 3)
+    assert stalls_after(watch, t, most=400) == pytest.approx(expected, abs=0.2)
+    finding = watch.finding(t + expected + 1)
+    assert finding is not None
+    assert "longest gap of the last 2" in finding.text
+
+
+def test_a_second_compilation_may_take_as_long_as_the_first() -> None:
+    watch = StallWatch()
+    watch.begin_attempt(0, 0.0)
+    for step, t in ((1, 300.0), (2, 301.0), (3, 302.0)):
+        watch.observe(step, t)
+    assert watch.finding(302.0 + 299) is None
+    assert watch.finding(302.0 + 301) is not None
+
+
+def test_a_short_start_does_not_shorten_the_next() -> None:
+    watch = StallWatch()
+    watch.begin_attempt(0, 0.0)
+    watch.observe(0, 0.0, phase="init")
+    watch.observe(1, 5.0, phase="train")
+    watch.begin_attempt(1, 10.0)
+    watch.observe(1, 10.0, phase="init")
+    assert watch.finding(10.0 + 600) is None, "a restore of a large checkpoint takes its time"
