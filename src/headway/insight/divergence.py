@@ -18,7 +18,6 @@ _FEW: Final = 64
 _VERY_FEW: Final = 24
 _LEAST_RATIO: Final = math.log(1.5)
 _DEVIATIONS: Final = 4.5
-_DEVIATIONS_FEW: Final = 3.0
 _NEAR_ZERO: Final = 0.01
 """A loss that begins below this and never improves is near zero by design (a KL penalty, say), and may rise."""
 _PART_OF_RANGE: Final = 0.03
@@ -67,7 +66,7 @@ class DivergenceJudge:
         self.standing = None
 
     def consider(self, series: MetricSeries, step: float, value: float, *, early: bool = False) -> None:
-        """Take in the newest value, which ``series`` already holds; ``early``: the run has hardly begun."""
+        """Take in the newest value, which ``series`` already holds; ``early``: its level may still go anywhere."""
         few = series.count < _FEW
         level = series.now(3 if series.count < _VERY_FEW else 5 if few else 8)
         if series.count == 1 or (series.count >= 3 and level < self.best):
@@ -76,28 +75,27 @@ class DivergenceJudge:
         if series.low <= 0 or (series.first < _NEAR_ZERO and not self._improved):
             self.standing = None
             return
-        if self._grace:
-            self._grace -= 1
+        if self._grace or early:
+            self._grace = max(0, self._grace - 1)
             return
         if value > self.best:
-            self._watch(series, step, value, level, few=few, early=early)
+            self._watch(series, step, value, level, few=few)
             return
         self._end_excursion()
         if self._above or self.standing:
             self._calm(series)
 
-    def _limit(self, series: MetricSeries, *, early: bool) -> float:
+    def _limit(self, series: MetricSeries) -> float:
         values = series.history.recent(96)
         logs = type(values)("d", map(math.log, values))
-        deviations = _DEVIATIONS_FEW if series.count < _VERY_FEW and not early else _DEVIATIONS
-        return max(_LEAST_RATIO, deviations * noise(logs))
+        return max(_LEAST_RATIO, _DEVIATIONS * noise(logs))
 
-    def _watch(self, series: MetricSeries, step: float, value: float, level: float, *, few: bool, early: bool) -> None:
+    def _watch(self, series: MetricSeries, step: float, value: float, level: float, *, few: bool) -> None:
         away = math.log(value / self.best)
         if away <= _LEAST_RATIO and not (self._above or self.standing):
             self._end_excursion()
             return
-        limit = self._limit(series, early=early)
+        limit = self._limit(series)
         if away <= limit and not self._above:
             self._end_excursion()
         elif math.isnan(self._onset):

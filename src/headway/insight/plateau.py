@@ -38,7 +38,8 @@ _GRACE: Final = 0.05
 _NEAR_ZERO: Final = 0.01
 _LEARNT: Final = 4.0
 _VAGUE: Final = 0.4
-"""An interval of what is to come that is wider than this says nothing, even where all of it is worse."""
+"""An interval of what is to come that is wider than this says nothing, even where (nearly) all of it is worse. One that
+ends at exactly zero is excepted: there the levels repeat to the last digit, as a capped reward does."""
 _EPOCHS: Final = 1.2
 
 
@@ -149,7 +150,7 @@ def judge(found: tuple[Forecast, ...], count: int, shortest: float = 0.0) -> Loo
         and chosen.most < WORTH_HAVING
         and chosen.gained < 2 * WORTH_HAVING
         and (chosen.least <= 0 or chosen.most < NEGLIGIBLE)
-        and (chosen.trend.decide.low <= 0 or chosen.most - chosen.least < _VAGUE)
+        and (chosen.trend.decide.low == 0 or chosen.most - chosen.least < _VAGUE)
         and not any(forecast.improving for forecast in recent)
     ):
         course, basis = Course.PLATEAU, chosen

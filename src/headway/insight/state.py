@@ -22,6 +22,7 @@ from headway.protocol.report import Cell, Point
 _ENOUGH_EVALUATIONS: Final = 12
 _SEVERAL_EPOCHS: Final = 1.5
 _EPOCH_NAMES: Final = ("epoch", "train/epoch")
+_FEW: Final = 24
 _EARLY_SHARE: Final = 0.1
 _MOST_METRICS: Final = 256
 _FALLING_TRAIN: Final = 0.02
@@ -102,7 +103,7 @@ class RunState:
             self._cast()
         moved = any(not watch.repeats for watch, _ in fresh if watch.series.role in QUALITY)
         train = self.parts.get(Role.TRAIN_LOSS)
-        early = self.total is not None and step < _EARLY_SHARE * self.total
+        early = self.axis.warming(self.total) or self._barely_begun(step)
         for watch, mean in fresh:
             if watch.is_stale(moved=moved):
                 continue
@@ -122,6 +123,10 @@ class RunState:
         change = falling(train, judge.look.forecast.trend.first_step)
         least = _FALLING_TRAIN if self.falling_train is None else _FALLING_TRAIN / 2
         self.falling_train = train.name if change is not None and change < -least else None
+
+    def _barely_begun(self, step: float) -> bool:
+        """Whether there are few points of a run that will have many."""
+        return self.total is not None and self.points < _FEW and step < _EARLY_SHARE * self.total
 
     def _is_next(self, watch: MetricWatch) -> bool:
         """Whether evaluations have become enough to judge by, once they have been looked at."""
