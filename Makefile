@@ -3,7 +3,7 @@
 #   make demo  [ARGS="--seconds 60 --no-open"]   a server and real training jobs, shown live
 #   make test  [ARGS="-k eta"]                   every test
 #   make check                                   style, types, layers, generated docs
-#   make bench                                   figures beside the peers'
+#   make bench [ARGS=--quick]                    figures beside the peers'
 #   make format | clean
 
 PYTHON ?= python3
@@ -31,8 +31,8 @@ check: .venv/.test
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python tools/generate_docs.py --check
 
-bench: .venv/.test
-	@for bench in benchmarks/*.py; do OMP_NUM_THREADS=1 $(BIN)/python $$bench || exit 1; done
+bench: .venv-bench/.peers
+	@.venv-bench/bin/python benchmarks/bench.py $(ARGS)
 
 format: .venv/.test
 	@$(BIN)/ruff format .
@@ -42,7 +42,7 @@ docs: .venv/.test
 	@$(BIN)/python tools/generate_docs.py
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .hypothesis benchmarks/results
+	rm -rf .venv .venv-bench build dist .mypy_cache .ruff_cache .hypothesis benchmarks/results
 
 .venv/.base:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headway needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12 demo")'
@@ -61,3 +61,11 @@ clean:
 	@echo "Installing Headway with what the tests need (PyTorch and Transformers among it: the first time takes a while)"
 	@$(BIN)/python -m pip install --quiet --editable ".[all]" --group test --group check --group frameworks
 	@touch $@ .venv/.demo
+
+# What the peers bring along never decides what Headway itself is tested with.
+.venv-bench/.peers: benchmarks/peers.txt pyproject.toml
+	@echo "Setting up .venv-bench with the benchmarks' peers (the first time takes a while)"
+	@$(PYTHON) -m venv .venv-bench
+	@.venv-bench/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	@.venv-bench/bin/python -m pip install --quiet --editable ".[client,server]" --requirement benchmarks/peers.txt
+	@touch $@

@@ -1,10 +1,15 @@
-"""What one call costs in the training loop: Headway's ``run.step``, and its peers, in the same process, call by call in turn.
+"""What one call costs in the training loop: Headway's ``run.step`` with two numbers, and what people put there today.
 
-    python benchmarks/hotpath.py [--calls 100000] [--json FILE]
+    python benchmarks/hotpath.py [--rounds 40] [--turn-ms 20] [--quick]
 
-Peers that are not installed are left out. Kubeflow's ``update_trainjob_status`` is measured while it throttles, which is its
-cheapest state: it takes a lock, looks at the clock, and returns. Each figure contains the two clock readings around the call,
-which the row "nothing" shows.
+Each contender is a process of its own; they take turns, a short one each a round, calling as fast as they can. A call is timed
+by two clock readings around it, which the row "nothing" shows. "CPU" is the processor time per call of all threads of the
+process, with flushing at the end, so work that a contender puts off to another thread shows there (wandb's own service, a
+process of another language, is not in it).
+
+Kubeflow's ``update_trainjob_status`` and Transformers' callback are measured while they throttle, which is their cheapest state:
+nothing is sent, the numbers are thrown away. Once in five seconds they post instead, on the training thread: those are the rows
+"that posts", to a loopback server that answers at once.
 """
 
 from __future__ import annotations
@@ -12,135 +17,259 @@ from __future__ import annotations
 import argparse
 import gc
 import io
-import json
 import os
-import platform
-import sys
+import tempfile
 import time
-from collections.abc import Callable
-from pathlib import Path
+from array import array
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from statistics import median
+from typing import Any
 
-Call = Callable[[int], None]
-BLOCK = 500
+from turns import Make, Turn, contenders, keep, table
+
+Call = Callable[[int], object]
+MOST = 2000
+PACKAGES = ("tqdm", "torch", "tensorboard", "trackio", "wandb", "mlflow", "kubeflow", "transformers")
 
 
-def nothing_call() -> Call:
-    return lambda _: None
+def turns_of(call: Call) -> Turn:
+    """A turn: calls for so many milliseconds, at most ``MOST``; answers the nanoseconds of each, and CPU seconds so far."""
+    count = 0
+
+    def turn(milliseconds: float) -> tuple[bytes, float]:
+        nonlocal count
+        clock = time.perf_counter_ns
+        times = array("q")
+        spent = times.append
+        warm = clock() + int(milliseconds * 1e5)
+        while clock() < warm:  # caches, after another's turn
+            call(count)
+            count += 1
+        used = time.process_time()
+        end = clock() + int(milliseconds * 1e6)
+        for number in range(count, count + MOST):
+            began = clock()
+            call(number)
+            now = clock()
+            spent(now - began)
+            if now > end:
+                break
+        count += len(times)
+        return times.tobytes(), used
+
+    return turn
 
 
-def headway_call(loss: Callable[[int], object]) -> Call:
+@contextmanager
+def nothing() -> Generator[Turn, None, None]:
+    yield turns_of(lambda _: None)
+
+
+@contextmanager
+def headway_floats() -> Generator[Turn, None, None]:
     import headway
 
     run = headway.track(total_steps=10**9)
-    values = [loss(i) for i in range(BLOCK)]
     step = run.step
-
-    def call(i: int) -> None:
-        step(loss=values[i % BLOCK], learning_rate=2e-5)
-
-    return call
+    yield turns_of(lambda i: step(loss=i * 0.5, learning_rate=2e-5))
+    run.finish()
 
 
-def kubeflow_call() -> Call:
+@contextmanager
+def headway_torch() -> Generator[Turn, None, None]:
+    import torch
+
+    import headway
+
+    losses = [torch.tensor(i * 0.5) for i in range(500)]
+    run = headway.track(total_steps=10**9)
+    step = run.step
+    yield turns_of(lambda i: step(loss=losses[i % 500], learning_rate=2e-5))
+    run.finish()
+
+
+@contextmanager
+def kubeflow(interval: float) -> Generator[Turn, None, None]:
     from kubeflow.trainer.backends.kubernetes import utils
 
-    utils._update_last_time()  # as after a post that was taken: from here on it throttles
-    utils._MIN_UPDATE_INTERVAL_SECONDS = 1e9
     update = utils.update_trainjob_status
-    values = [i * 0.5 for i in range(BLOCK)]
+    if not update(progress_percent=0):
+        raise RuntimeError("the status server did not take the first post")
+    utils._MIN_UPDATE_INTERVAL_SECONDS = interval
+    yield turns_of(lambda i: update(progress_percent=i % 100, metrics={"loss": i * 0.5, "learning_rate": 2e-5}))
+
+
+@contextmanager
+def transformers_callback(interval: float) -> Generator[Turn, None, None]:
+    from transformers import TrainerState
+    from transformers.integrations import KubeflowCallback
+
+    callback: Any = KubeflowCallback()
+    callback._MIN_UPDATE_INTERVAL = interval
+    state = TrainerState(max_steps=10**9, epoch=0.5)
+    callback.on_train_begin(None, state, None)
+    callback.on_log(None, state, None, logs={"loss": 0.5, "learning_rate": 2e-5})
 
     def call(i: int) -> None:
-        update(progress_percent=i, metrics={"loss": values[i % BLOCK], "learning_rate": 2e-5})
+        state.global_step = i
+        callback.on_step_end(None, state, None)
 
-    return call
+    yield turns_of(call)
 
 
-def tqdm_call() -> Call:
+@contextmanager
+def tqdm_bar(postfix: bool) -> Generator[Turn, None, None]:
     from tqdm import tqdm
 
     bar = tqdm(total=10**9, file=io.StringIO())
-    return lambda _: bar.update()
+
+    def both(i: int) -> None:
+        bar.set_postfix(loss=i * 0.5, learning_rate=2e-5)
+        bar.update()
+
+    yield turns_of(both if postfix else lambda _: bar.update())
+    bar.close()
 
 
-def peers() -> dict[str, Callable[[], Call]]:
-    def torch_scalar(i: int) -> object:
-        import torch
+@contextmanager
+def tensorboard() -> Generator[Turn, None, None]:
+    from torch.utils.tensorboard import SummaryWriter
 
-        return torch.tensor(i * 0.5)
+    writer: Any = SummaryWriter("events")
+    add = writer.add_scalar
 
-    return {
-        "nothing": nothing_call,
-        "headway run.step, 2 floats": lambda: headway_call(lambda i: i * 0.5),
-        "headway run.step, torch scalar": lambda: headway_call(torch_scalar),
-        "kubeflow update_trainjob_status, throttled": kubeflow_call,
-        "tqdm update": tqdm_call,
-    }
+    def call(i: int) -> None:
+        add("loss", i * 0.5, i)
+        add("learning_rate", 2e-5, i)
+
+    yield turns_of(call)
+    writer.close()
 
 
-def measure(calls: dict[str, Call], count: int) -> dict[str, list[int]]:
-    """Nanoseconds of each call. The peers take turns in short blocks, so that what disturbs one disturbs all."""
-    clock = time.perf_counter_ns
-    times: dict[str, list[int]] = {name: [] for name in calls}
-    for start in range(0, count, BLOCK):
-        for name, call in calls.items():
-            spent = times[name].append
-            for i in range(start, start + BLOCK):
-                began = clock()
-                call(i)
-                spent(clock() - began)
-        time.sleep(0.001)
-    return times
+@contextmanager
+def trackio_log() -> Generator[Turn, None, None]:
+    os.environ["TRACKIO_DIR"] = os.getcwd()
+    import trackio
+
+    trackio.init(project="bench", name="run", embed=False)
+    log = trackio.log
+    yield turns_of(lambda i: log({"loss": i * 0.5, "learning_rate": 2e-5}))
+    trackio.finish()
+
+
+@contextmanager
+def wandb_log() -> Generator[Turn, None, None]:
+    import wandb
+
+    run = wandb.init(project="bench", mode="offline", dir=os.getcwd())
+    log = run.log
+    yield turns_of(lambda i: log({"loss": i * 0.5, "learning_rate": 2e-5}))
+    run.finish()
+
+
+@contextmanager
+def mlflow_log(synchronous: bool) -> Generator[Turn, None, None]:
+    import mlflow
+
+    mlflow.set_tracking_uri(f"sqlite:///{os.getcwd()}/mlflow.db")
+    mlflow.start_run()
+    log = mlflow.log_metrics
+    yield turns_of(lambda i: log({"loss": i * 0.5, "learning_rate": 2e-5}, step=i, synchronous=synchronous))
+    if not synchronous:
+        mlflow.flush_async_logging()
+    mlflow.end_run()
+
+
+HEADWAY, KUBEFLOW = "Headway run.step, floats", "Kubeflow SDK update_trainjob_status, throttled"
+NO_NUMBERS = {"nothing", "tqdm update alone (no numbers)"}
+MAKES: list[tuple[str, Make, tuple[Any, ...]]] = [
+    ("nothing", nothing, ()),
+    (HEADWAY, headway_floats, ()),
+    ("Headway run.step, torch scalar", headway_torch, ()),
+    (KUBEFLOW, kubeflow, (1e9,)),
+    ("Transformers KubeflowCallback, throttled", transformers_callback, (1e9,)),
+    ("tqdm update alone (no numbers)", tqdm_bar, (False,)),
+    ("tqdm update + set_postfix", tqdm_bar, (True,)),
+    ("TensorBoard add_scalar x 2", tensorboard, ()),
+    ("trackio.log", trackio_log, ()),
+    ("wandb log, offline", wandb_log, ()),
+    ("mlflow.log_metrics, asynchronous", mlflow_log, (False,)),
+    ("mlflow.log_metrics (SQLite)", mlflow_log, (True,)),
+    ("Kubeflow SDK, the call that posts", kubeflow, (0.0,)),
+    ("Transformers callback, the call that posts", transformers_callback, (0.0,)),
+]
+
+
+def measure(rounds: int, turn_ms: float) -> dict[str, dict[str, Any]]:
+    """Figures by contender, in microseconds; ``blocks`` are the medians of its turns."""
+    from headway.testing.servers import ScriptedServer
+
+    with ScriptedServer(interval=1.0) as server, tempfile.NamedTemporaryFile("w", suffix=".token") as token:
+        token.write("t")
+        token.flush()
+        env = {"HEADWAY_URL": server.url, "HEADWAY_TOKEN": "t", "HEADWAY_JOB": "local/bench"}
+        stock = {"KUBEFLOW_TRAINER_SERVER_URL": server.status_url(), "KUBEFLOW_TRAINER_SERVER_TOKEN": token.name}
+        found: dict[str, dict[str, Any]] = {}
+        with contenders((name, make, args, {**env, **stock}) for name, make, args in MAKES) as those:
+            times = {name: array("q") for name in those}
+            blocks: dict[str, list[float]] = {name: [] for name in those}
+            first: dict[str, float] = {}
+            for number in range(-2, rounds):  # two to warm up
+                for name, contender in those.items():
+                    spent, used = contender.turn(turn_ms)
+                    if number >= 0:
+                        turn = array("q")
+                        turn.frombytes(spent)
+                        times[name].extend(turn)
+                        blocks[name].append(median(turn) / 1e3)
+                        first.setdefault(name, used)
+            for name, contender in those.items():
+                every = sorted(times[name])
+                cpu = contender.close() - first[name]
+                found[name] = {
+                    "median": every[len(every) // 2] / 1e3,
+                    "p99": every[len(every) * 99 // 100] / 1e3,
+                    "p99.9": every[len(every) * 999 // 1000] / 1e3,
+                    "cpu": cpu / len(every) * 1e6,
+                    "calls": len(every),
+                    "blocks": blocks[name],
+                }
+        return found
+
+
+def ratio(found: dict[str, dict[str, Any]], name: str) -> float:
+    """Headway's median over another's, taken in each round; the median of them."""
+    pairs = zip(found[HEADWAY]["blocks"], found[name]["blocks"], strict=True)
+    return median(mine / theirs for mine, theirs in pairs)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--calls", type=int, default=100_000)
-    parser.add_argument("--json", type=Path)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--turn-ms", type=float, default=20.0)
+    parser.add_argument("--quick", action="store_true", help="8 rounds")
     arguments = parser.parse_args()
-
-    from headway.testing.servers import ScriptedServer
-
-    server = ScriptedServer(interval=1.0)
-    os.environ.update(HEADWAY_URL=server.url, HEADWAY_TOKEN="t", HEADWAY_JOB="local/bench")
-    os.environ.setdefault("KUBEFLOW_TRAINER_SERVER_URL", server.status_url())
-    calls: dict[str, Call] = {}
-    for name, make in peers().items():
-        try:
-            calls[name] = make()
-        except ImportError as error:
-            print(f"left out: {name} ({error})")
-    measure(calls, 20 * BLOCK)
-    gc.collect()
-    times = measure(calls, arguments.calls)
-    rows = {}
-    print(f"\n{'':45}{'median':>10}{'p99':>10}{'p99.9':>10}   (us)")
-    for name, spent in times.items():
-        spent.sort()
-        figures = {
-            "median": spent[len(spent) // 2],
-            "p99": spent[len(spent) * 99 // 100],
-            "p99.9": spent[len(spent) * 999 // 1000],
-        }
-        rows[name] = {key: value / 1000 for key, value in figures.items()}
-        print(f"{name:45}" + "".join(f"{value:10.2f}" for value in rows[name].values()))
-    peer = rows.get("kubeflow update_trainjob_status, throttled")
-    ratio = None if peer is None else rows["headway run.step, 2 floats"]["median"] / peer["median"]
-    if ratio is not None:
-        print(f"\nheadway, floats : kubeflow, throttled = {ratio:.2f} (goal: at most 0.7)")
-    if arguments.json:
-        report = {
-            "python": sys.version,
-            "machine": platform.platform(),
-            "calls": arguments.calls,
-            "us": rows,
-            "ratio": ratio,
-        }
-        arguments.json.write_text(json.dumps(report, indent=2))
-    import headway
-
-    if (run := headway.current_run()) is not None:
-        run.finish(timeout=1)
-    server.stop()
+    if arguments.quick:
+        arguments.rounds = 8
+    gc.freeze()
+    found = measure(arguments.rounds, arguments.turn_ms)
+    rows = []
+    for name, figures in found.items():
+        figures["headway_over_it"] = ratio(found, name)
+        shown = [f"{figures[key]:,.2f}" for key in ("median", "p99", "p99.9", "cpu")]
+        rows.append([name, *shown, f"{figures['headway_over_it']:.2f}"])
+    print(table(["one call, in us", "median", "p99", "p99.9", "CPU", "Headway over it"], rows))
+    if KUBEFLOW in found:
+        print(
+            f"\nHeadway over Kubeflow's throttled call: {found[KUBEFLOW]['headway_over_it']:.2f} (goal: at most 0.70)"
+        )
+    mine = {"nothing", HEADWAY, "Headway run.step, torch scalar"}
+    cheaper = [name for name, each in found.items() if name not in mine and each["headway_over_it"] >= 1]
+    print(f"Cheaper than Headway: {', '.join(cheaper) or 'none'}")
+    for figures in found.values():
+        del figures["blocks"]
+    keep("hotpath", found, {"rounds": arguments.rounds, "turn_ms": arguments.turn_ms, "unit": "us"}, PACKAGES)
     return 0
 
 

@@ -1,12 +1,14 @@
 """How many reports a second one server takes in, and how long each waits: real HTTP, real tokens, real commits.
 
-A server process (SQLite, ``synchronous=FULL``: an answer means that the report is on disk), and a load generator in a process of
-its own on the same machine: keep-alive connections that each send the next report when the last is answered. A report holds 10
-points of 3 metrics, about 1.4 kB, and every job sends with a token of its own.
+A server process (SQLite, ``synchronous=FULL``: an answer means that the report is folded, judged and on disk), and a load
+generator in a process of its own on the same machine: keep-alive connections that each send the next report when the last is
+answered. A report holds 10 points of 3 metrics, about 1.4 kB, and every job sends with a token of its own.
 
-For comparison: how often this machine's disk commits one report at a time, with no HTTP at all.
+Beside it, in the same rounds, MLflow's and trackio's servers take the same points (``ingest_peers.py``), where they are
+installed; the least that a server could do with the same requests (``ingest_bare.py``); and how often this machine's disk
+commits one report at a time, with no HTTP at all. On a machine that others use too, only the ratios mean anything.
 
-    python benchmarks/ingest.py [--seconds 10] [--connections 16 64 256] [--jobs 400] [--store memory]
+    python benchmarks/ingest.py [--seconds 5] [--rounds 3] [--connections 16 64 256] [--jobs 400] [--no-peers] [--quick]
 """
 
 from __future__ import annotations
@@ -15,24 +17,28 @@ import argparse
 import asyncio
 import json
 import multiprocessing
-import os
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import httpx2
 import uvloop
+from ingest_peers import POINTS, Sender, Target, cpu_seconds, free_port, installed, process, wait_for
+from turns import keep, table
 
 from headway.protocol.limits import STATUS_PATH
 from headway.reporter.discovery import ServerRecord, find_server
 from headway.reporter.folders import Folders
 
-POINTS = 10
 WARM_SECONDS = 2.0
+FIGURES = ("rate", "p50", "p99", "max", "server_cpu")
 
 
 class Job:
@@ -80,11 +86,15 @@ class Job:
         body = self._template % (self._seq, step, *range(step - POINTS + 1, step + 1))
         return b"%b%d\r\n\r\n%b" % (self._head, len(body), body)
 
+    def acknowledged(self, head: bytes, body: bytes) -> bool:
+        """Whether an answer says that the report is kept."""
+        return head.startswith(b"HTTP/1.1 200") and b'"ack":' in body
+
 
 class Connection(asyncio.Protocol):
     """One keep-alive connection, never idle."""
 
-    def __init__(self, jobs: list[Job], times: list[tuple[float, float]], failures: list[bytes]) -> None:
+    def __init__(self, jobs: list[Sender], times: list[tuple[float, float]], failures: list[bytes]) -> None:
         self._jobs, self._times, self._failures = jobs, times, failures
         self._turn = 0
         self._buffer = b""
@@ -94,22 +104,23 @@ class Connection(asyncio.Protocol):
         self._send()
 
     def _send(self) -> None:
-        job = self._jobs[self._turn % len(self._jobs)]
+        self._job = self._jobs[self._turn % len(self._jobs)]
         self._turn += 1
+        request = self._job.next_request()
         self._sent = time.perf_counter()
-        self._transport.write(job.next_request())
+        self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
         head, found, rest = self._buffer.partition(b"\r\n\r\n")
         if not found:
             return
-        length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
         if len(rest) < length:
             return
         now = time.perf_counter()
         self._times.append((now, now - self._sent))
-        if not head.startswith(b"HTTP/1.1 200") or b'"ack":' not in rest:
+        if not self._job.acknowledged(head, rest):
             self._failures.append(head[:40] + rest[:200])
         self._buffer = b""
         self._send()
@@ -118,17 +129,16 @@ class Connection(asyncio.Protocol):
         self._failures.append(f"connection lost: {error}".encode())
 
 
-def generate(port: int, tokens: list[tuple[str, str]], connections: int, seconds: float, pipe: Any) -> None:
-    """The load generator's process: sends its figures through the pipe."""
+def generate(port: int, senders: list[Sender], connections: int, seconds: float, pipe: Any) -> None:
+    """The load generator's process: sends its figures through the pipe, and the senders as they are then."""
 
     async def run() -> dict[str, Any]:
         loop = asyncio.get_running_loop()
         times: list[tuple[float, float]] = []
         failures: list[bytes] = []
-        jobs = [Job(*each) for each in tokens]
         transports = []
-        for index in range(connections):
-            mine = jobs[index::connections]
+        for index in range(min(connections, len(senders))):
+            mine = senders[index::connections]
             transport, _ = await loop.create_connection(
                 lambda mine=mine: Connection(mine, times, failures), "127.0.0.1", port
             )
@@ -152,13 +162,7 @@ def generate(port: int, tokens: list[tuple[str, str]], connections: int, seconds
             "client_cpu": time.process_time(),
         }
 
-    pipe.send(uvloop.run(run()))
-
-
-def cpu_seconds(pid: int) -> float:
-    """Processor time that a process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    pipe.send((uvloop.run(run()), senders))
 
 
 def register(record: ServerRecord, count: int) -> list[tuple[str, str]]:
@@ -172,36 +176,54 @@ def register(record: ServerRecord, count: int) -> list[tuple[str, str]]:
     return tokens
 
 
-def measure(connections: int, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Starts a server, sends reports to it, and ends it."""
-    with tempfile.TemporaryDirectory(prefix="headway-ingest-", dir=arguments.folder) as home:
-        env = {**os.environ, "HEADWAY_HOME": home}
-        profile = ["-m", "cProfile", "-o", arguments.profile] if arguments.profile else []
-        command = [sys.executable, *profile, "-m", "headway.app", "--port", "0", "--store", arguments.store]
-        process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
-        try:
-            path = Folders.from_env(env).server_record
-            deadline = time.monotonic() + 30
-            while (record := find_server(path)) is None:
-                if time.monotonic() > deadline or process.poll() is not None:
-                    raise SystemExit("the server did not come up")
-                time.sleep(0.05)
-            tokens = register(record, arguments.jobs)
-            port = int(record.url.rpartition(":")[2])
-            ours, theirs = multiprocessing.Pipe()
-            load = multiprocessing.get_context("spawn").Process(
-                target=generate, args=(port, tokens, connections, arguments.seconds, theirs)
-            )
-            load.start()
-            ours.recv()
-            before = cpu_seconds(process.pid)
-            figures: dict[str, Any] = ours.recv()
-            figures["server_cpu"] = (cpu_seconds(process.pid) - before) / figures["count"] * 1e6
-            load.join()
-            return figures
-        finally:
-            process.terminate()
-            process.wait(20)
+@contextmanager
+def headway_server(folder: Path, arguments: argparse.Namespace) -> Generator[Target, None, None]:
+    """Headway's server, with jobs that may report."""
+    profile = ["-m", "cProfile", "-o", arguments.profile] if arguments.profile else []
+    command = [sys.executable, *profile, "-m", "headway.app", "--port", "0", "--store", arguments.store]
+    env = {"HEADWAY_HOME": str(folder)}
+    with process(command, folder, env) as started:
+        record = find(env, started)
+        port = int(record.url.rpartition(":")[2])
+        yield Target("Headway", port, [Job(*each) for each in register(record, arguments.jobs)], started.pid)
+
+
+@contextmanager
+def bare_server(folder: Path, arguments: argparse.Namespace) -> Generator[Target, None, None]:
+    """The least that a server could do (``ingest_bare.py``), under Headway's own requests."""
+    port = free_port()
+    command = [sys.executable, str(Path(__file__).parent / "ingest_bare.py"), str(port), str(folder / "bare.db")]
+    with process(command, folder, {}) as started:
+        wait_for(f"http://127.0.0.1:{port}/", started, folder)
+        yield Target(
+            "bare ASGI and group commit", port, [Job(f"job-{n}", "-") for n in range(arguments.jobs)], started.pid
+        )
+
+
+def find(env: dict[str, str], started: subprocess.Popen[bytes]) -> ServerRecord:
+    """The server's address, once it has one."""
+    deadline = time.monotonic() + 30
+    while (record := find_server(Folders.from_env(env).server_record)) is None:
+        if time.monotonic() > deadline or started.poll() is not None:
+            raise SystemExit("the server did not come up")
+        time.sleep(0.05)
+    return record
+
+
+def measure(target: Target, connections: int, seconds: float) -> dict[str, Any]:
+    """Sends reports to a server for so many seconds."""
+    ours, theirs = multiprocessing.Pipe()
+    load = multiprocessing.get_context("spawn").Process(
+        target=generate, args=(target.port, target.senders, connections, seconds, theirs)
+    )
+    load.start()
+    ours.recv()
+    before = cpu_seconds(target.pid)
+    figures: dict[str, Any]
+    figures, target.senders = ours.recv()
+    figures["server_cpu"] = (cpu_seconds(target.pid) - before) / figures["count"] * 1e6
+    load.join()
+    return figures
 
 
 def commits_alone(folder: str | None, seconds: float = 3.0) -> float:
@@ -219,29 +241,80 @@ def commits_alone(folder: str | None, seconds: float = 3.0) -> float:
         return count / seconds
 
 
+def rounds_of(arguments: argparse.Namespace) -> tuple[dict[str, list[dict[str, Any]]], list[float]]:
+    """The figures of every round by row, and the disk's own commits a second in each."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    commits = []
+    with tempfile.TemporaryDirectory(prefix="headway-ingest-", dir=arguments.folder) as name, ExitStack() as stack:
+        folder = Path(name)
+        headway = stack.enter_context(headway_server(folder / "headway", arguments))
+        turns = [(f"Headway, {connections} connections", headway, connections) for connections in arguments.connections]
+        bare = stack.enter_context(bare_server(folder / "bare", arguments))
+        turns.append((f"{bare.name}, {arguments.peer_connections} connections", bare, arguments.peer_connections))
+        for peer, make in ({} if arguments.no_peers else installed()).items():
+            target = stack.enter_context(make(folder / peer, arguments.peer_connections))
+            turns.append(
+                (f"{target.name}, {arguments.peer_connections} connections", target, arguments.peer_connections)
+            )
+        for _ in range(arguments.rounds):
+            for row, target, connections in turns:
+                found.setdefault(row, []).append(measure(target, connections, arguments.seconds))
+            commits.append(commits_alone(arguments.folder))
+    return found, commits
+
+
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--connections", type=int, nargs="+", default=[16, 64, 256])
+    parser.add_argument("--peer-connections", type=int, default=64)
+    parser.add_argument("--no-peers", action="store_true", help="leave out MLflow and trackio")
     parser.add_argument("--jobs", type=int, default=400)
     parser.add_argument("--store", choices=("sqlite", "memory"), default="sqlite")
-    parser.add_argument("--folder", help="where the database lies: its disk is what is measured")
+    parser.add_argument("--folder", help="where the databases lie: its disk is what is measured")
     parser.add_argument("--profile", metavar="FILE", help="run the server under cProfile")
+    parser.add_argument("--quick", action="store_true", help="one round of 3 s, 64 connections")
     arguments = parser.parse_args()
-    print(
-        f"{arguments.jobs} jobs, {POINTS} points x 3 metrics a report, {os.cpu_count()} processors, store {arguments.store}\n"
+    if arguments.quick:
+        arguments.rounds, arguments.seconds, arguments.connections = 1, 3.0, [64]
+    found, commits = rounds_of(arguments)
+    summary: dict[str, dict[str, Any]] = {}
+    for row, rounds in found.items():
+        summary[row] = {figure: median(each[figure] for each in rounds) for figure in FIGURES}
+        summary[row]["rates"] = [each["rate"] for each in rounds]
+        summary[row]["failures"] = sum(len(each["failures"]) for each in rounds)
+        for each in rounds:
+            if each["failures"]:
+                print(
+                    f"{row}: {len(each['failures'])} not acknowledged, such as {each['failures'][0]!r}", file=sys.stderr
+                )
+    print(f"{arguments.jobs} jobs, {POINTS} points x 3 metrics a report; median of {arguments.rounds} rounds\n")
+    rows = [
+        [
+            row,
+            f"{each['rate']:,.0f}",
+            *(f"{each[name]:,.1f}" for name in ("p50", "p99", "max")),
+            f"{each['server_cpu']:,.0f}",
+        ]
+        for row, each in summary.items()
+    ]
+    rows.append(["one commit a report, no HTTP", f"{median(commits):,.0f}", "", "", "", ""])
+    print(table(["", "reports/s", "p50 ms", "p99 ms", "max ms", "server CPU us/report"], rows))
+    mine = found.get(f"Headway, {arguments.peer_connections} connections")
+    for row, rounds in found.items():
+        if mine is not None and not row.startswith("Headway"):
+            ratio = median(ours["rate"] / theirs["rate"] for ours, theirs in zip(mine, rounds, strict=True))
+            summary[row]["headway_over_it"] = ratio
+            print(f"\nHeadway over {row}: {ratio:.2f} x")
+    settings = {name: value for name, value in vars(arguments).items() if name not in ("profile", "folder")}
+    keep(
+        "ingest",
+        {**summary, "commits_alone": commits},
+        settings,
+        ("mlflow", "trackio", "uvicorn", "litestar", "uvloop"),
     )
-    print("| | reports/s | p50 ms | p99 ms | max ms | server CPU us/report |")
-    print("|---|---|---|---|---|---|")
-    for connections in arguments.connections:
-        found = measure(connections, arguments)
-        times = " | ".join(f"{found[name]:.1f}" for name in ("p50", "p99", "max", "server_cpu"))
-        figures = f"{found['rate']:,.0f} | {times}"
-        print(f"| {connections} connections | {figures} |", flush=True)
-        if found["failures"]:
-            print(f"\n{len(found['failures'])} answers were no acknowledgement, such as {found['failures'][0]!r}\n")
-    print(f"| one commit a report, no HTTP | {commits_alone(arguments.folder):,.0f} | | | | |")
 
 
 if __name__ == "__main__":

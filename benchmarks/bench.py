@@ -1,0 +1,74 @@
+"""Runs every benchmark, one after the other, each within a time; the tables go to the terminal, the figures to ``results/``.
+
+python benchmarks/bench.py [--quick] [--only NAME ...] [--curves DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from turns import QUIET, RESULTS
+
+HERE = Path(__file__).parent
+CURVES = HERE.parent.parent / "shared" / "curves"
+JSON = "{results}"
+PLAN: dict[str, tuple[list[str], list[str], float]] = {
+    "hotpath": (["--quick"], [], 120),
+    "hung_server": (["--rounds", "1"], ["--rounds", "3"], 150),
+    "ingest": (["--quick"], ["--rounds", "2", "--seconds", "4"], 180),
+    "fleet": (["--quick"], [], 120),
+    "overhead": (["--quick"], [], 90),
+    "store": (["--seconds", "1", "--points", "200000", "--jobs", "2000"], ["--seconds", "3"], 120),
+    "insight": (["--json", JSON], ["--json", JSON], 90),
+    "eta": (["--seeds", "1", "--out", JSON], ["--seeds", "3", "--out", JSON], 60),
+}
+"""Name: arguments when quick, arguments otherwise, most seconds."""
+
+
+def run(name: str, arguments: list[str], seconds: float) -> bool:
+    """Runs one; answers whether it ended well within its time."""
+    print(f"\n== {name} {' '.join(arguments)}", flush=True)
+    command = [sys.executable, str(HERE / f"{name}.py"), *arguments]
+    began = time.monotonic()
+    try:
+        code = subprocess.run(command, env={**os.environ, **QUIET}, timeout=seconds, check=False).returncode
+    except subprocess.TimeoutExpired:
+        print(f"== {name} did not end within {seconds:.0f} s: left off")
+        return False
+    print(f"== {name}: {time.monotonic() - began:.0f} s" + (f", exit code {code}" if code else ""))
+    return code == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: about three minutes in all")
+    parser.add_argument("--only", nargs="+", choices=tuple(PLAN), default=tuple(PLAN))
+    parser.add_argument("--curves", type=Path, default=CURVES, help="labelled learning curves, for insight and eta")
+    arguments = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
+    failed = []
+    for name in arguments.only:
+        quick, full, seconds = PLAN[name]
+        given = [
+            str(RESULTS / f"{name}.json") if each == JSON else each for each in (quick if arguments.quick else full)
+        ]
+        if name in ("insight", "eta"):
+            if arguments.curves.is_dir():
+                given += ["--curves", str(arguments.curves)]
+            elif name == "insight":
+                given += ["--synthetic", "200"]
+        elif name in ("hung_server", "store"):
+            given += ["--json", str(RESULTS / f"{name}.json")]
+        if not run(name, given, seconds):
+            failed.append(name)
+    print(f"\nfigures: {RESULTS}" + (f"; failed: {', '.join(failed)}" if failed else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
