@@ -75,6 +75,9 @@ def observe(entry: Entry, folded: Folded, *, behind: bool) -> None:
         last_step_age=_age(progress),
         phase=progress.phase,
         step_seconds=progress.step_seconds,
+        work=progress.tokens if progress.tokens is not None else progress.samples,
+        world=run.world_size,
+        usual_gap=run.usual_gap,
     )
     if len(entry.unread) > MOST_UNREAD:
         if behind:

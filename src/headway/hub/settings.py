@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headway.errors import SettingsError
-from headway.tracking.silence import Patience
+from headway.tracking.patience import Patience
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +21,9 @@ class HubSettings:
     """Seconds that runners are asked to leave between signs of life. Three missed in a row, and the job is Lost."""
     lost_after: float = 300.0
     """Seconds without a word after which a job that no runner watches is Lost. Longer than any usual restart."""
+    stall_floor: float = 60.0
+    """Seconds without a step below which no run is Stalled, unless its job names other ones: long enough for a hiccup of a file
+    system or a network."""
     tick: float = 1.0
     """Seconds between looks at the clock, which turn silence into Silent and Lost."""
     broadcast_interval: float = 1.0
@@ -35,11 +38,19 @@ class HubSettings:
     """Points per metric from which insight is rebuilt after a restart."""
 
     def __post_init__(self) -> None:
-        for name in ("report_interval", "heartbeat", "lost_after", "tick", "broadcast_interval", "spool_interval"):
+        for name in (
+            "report_interval",
+            "heartbeat",
+            "lost_after",
+            "stall_floor",
+            "tick",
+            "broadcast_interval",
+            "spool_interval",
+        ):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"{name}: expected seconds above 0, got {getattr(self, name)!r}")
 
     @property
     def patience(self) -> Patience:
         """How long nothing may be heard."""
-        return Patience(self.report_interval, self.heartbeat, self.lost_after)
+        return Patience(self.report_interval, self.heartbeat, self.lost_after, self.stall_floor)

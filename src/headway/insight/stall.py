@@ -100,10 +100,11 @@ class StallWatch:
             self._since += away
         self._phase_since += away
 
-    def observe(self, step: float | None, t: float, *, phase: str | None = None) -> None:
+    def observe(self, step: float | None, t: float, *, phase: str | None = None, blind: bool = False) -> None:
         """Take in that the run stood at ``step`` at time ``t``: a point, or a beat with a step that did not move.
 
-        ``phase`` None says nothing, but a step that advances without a word is training.
+        ``phase`` None says nothing, but a step that advances without a word is training. ``blind``: nothing was heard since
+        the last word, though more was to be expected, so this gap is not the run's and is not learnt from.
         """
         if not math.isfinite(t):
             return
@@ -115,7 +116,7 @@ class StallWatch:
         elif step is not None and (self._step is None or step > self._step):
             known = self._step is not None
             self._step = step
-            self._advance(t, t - self._since if known or self._count == 0 else None)
+            self._advance(t, t - self._since if not blind and (known or self._count == 0) else None)
             if phase is None:
                 self._enter(None, t)
         if phase is not None:

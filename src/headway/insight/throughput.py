@@ -24,6 +24,7 @@ _TICK: Final = 1.0
 _BLOCK_SECONDS: Final = 300.0
 _BLOCK_VALUES: Final = 20
 _RECENT: Final = 256
+_KEPT: Final = 64
 _SHIFT: Final = math.log(1.2)
 _BOUND: Final = 3.0
 _THRESHOLD: Final = 14.0
@@ -148,11 +149,11 @@ class SlowWatch:
         )
 
     def dump(self) -> dict[str, Any]:
-        """Return the state as JSON values, for :meth:`load`."""
+        """Return the state as JSON values, for :meth:`load`: without the block that is not full, and with few values."""
         return {
             "level": [self._level, self._sd],
-            "recent": [list(item) for item in self._recent],
-            "block": [self._block, self._block_seconds, self._block_least],
+            "recent": self._since_onset()[-_KEPT:],
+            "block": self._block_least,
             "cusum": [self._score, None if self._onset is None else list(self._onset)],
             "last": [self._step, self._t, self._work, self._count, self._phase, self._work_done, self._seconds],
         }
@@ -163,15 +164,16 @@ class SlowWatch:
         self = cls(settings)
         self._level, self._sd = state["level"]
         self._recent.extend((t, step, value) for t, step, value in state["recent"])
-        self._block, self._block_seconds, self._block_least = (
-            list(state["block"][0]),
-            state["block"][1],
-            state["block"][2],
-        )
+        self._block_least = state["block"]
         self._score, onset = state["cusum"]
         self._onset = None if onset is None else (onset[0], onset[1])
         self._step, self._t, self._work, self._count, self._phase, self._work_done, self._seconds = state["last"]
         return self
+
+    def _since_onset(self) -> list[list[float]]:
+        if self._onset is None or self._score == 0.0:
+            return []
+        return [list(item) for item in self._recent if item[0] > self._onset[0]]
 
     def _reset(self, step: float | None, t: float, work: float | None = None) -> None:
         self._step = step

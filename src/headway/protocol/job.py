@@ -72,6 +72,8 @@ class Spec:
     queue: str | None = None
     owner: str | None = None
     display_name: str | None = None
+    stall_floor: float | None = None
+    """Seconds without a step below which the job is never Stalled; None: as the server has it."""
 
     @property
     def devices(self) -> int | None:
@@ -142,6 +144,8 @@ class RankInfo:
     pid: int | None = None
     auxiliary: bool = False
     """Inherited the environment, but is not the training: listed, and never moves progress."""
+    stack: str | None = None
+    """Where it stands, as it said when no step had advanced for long; None once one has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,16 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stuck:
+    """A process whose interpreter runs nothing at all, not even the reporter's thread; told by its watchdog."""
+
+    run: str
+    """Id of the run."""
+    stack: str
+    """Where its threads stand, as ``faulthandler`` writes it, the main thread last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lifecycle:
     """One event of a runner: the body of ``POST /api/v1/jobs/{namespace}/{name}/lifecycle``."""
 
@@ -59,6 +69,7 @@ class Lifecycle:
     restarting: bool = False
     """The runner begins another attempt."""
     pid: int | None = None
+    stuck: Stuck | None = None
     acks: tuple[str, ...] = ()
     """Ids of commands that the runner has begun to carry out."""
 

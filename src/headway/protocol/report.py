@@ -126,6 +126,8 @@ class RunInfo:
     host: str | None = None
     pid: int | None = None
     local_rank: int | None = None
+    stall_floor: float | None = None
+    """Seconds without a step below which the run is never Stalled; None: as the server has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,9 +58,12 @@ class SyntheticRun:
         )
         return self._report(progress, sent_after=t, points=points, status=self.rank == 0, **more)
 
-    def beat(self, step: int | None = None, *, t: float = 0.0, **more: Any) -> Report:
+    def beat(
+        self, step: int | None = None, *, t: float = 0.0, last_step_age: float | None = None, **more: Any
+    ) -> Report:
         """A beat, as ranks send that do not write."""
-        return self._report(Progress(step=step), sent_after=t, points=(), status=False, **more)
+        progress = Progress(step=step, last_step_age=last_step_age)
+        return self._report(progress, sent_after=t, points=(), status=False, **more)
 
     def end(self, kind: EndingKind, step: int, *, t: float | None = None, **details: Any) -> Report:
         """The last report."""
@@ -78,6 +81,7 @@ class SyntheticRun:
         job: RunInfo | None = None,
         ending: Ending | None = None,
         acks: tuple[str, ...] = (),
+        stack: str | None = None,
     ) -> Report:
         self.seq += 1
         said = RunReport(
@@ -92,6 +96,7 @@ class SyntheticRun:
             checkpoint=checkpoint,
             job=job,
             ending=ending,
+            stack=stack,
             acks=acks,
         )
         return Report(status=TrainerStatus() if status else None, headway=said)

@@ -231,7 +231,8 @@ def _run(value: dict[str, Any]) -> RunState:
         run.info = (one[0], codec.decode(RunInfo, one[1]))
     if (one := value.get("ending")) is not None:
         run.ending = (one[0], one[1], codec.decode(Ending, one[2]))
-    run.stack = value.get("stack")
+    if isinstance(one := value.get("stack"), list):
+        run.stack = (one[0], one[1], one[2])
     run.warnings = tuple(value.get("warnings", ()))
     if (one := value.get("stock")) is not None:
         claim, final, worth, low, high = one

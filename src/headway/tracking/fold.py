@@ -167,6 +167,8 @@ def fold_lifecycle(job: TrackedJob, event: Lifecycle, now: float) -> bool:
                 runner.restarting, news = False, True  # it had meant to go on, and was stopped before it could
         case LifecycleKind.ALIVE:
             pass
+    if event.stuck is not None and (run := attempt.runs.get(event.stuck.run)) is not None:
+        run.stuck = (at, event.stuck.stack)
     news = _hear(job, event.acks, event.runner) or news
     if news:
         job.updated_at = max(job.updated_at, at)

@@ -1,4 +1,4 @@
-"""What learns from the current attempt of a job: its pace (for the ETA) and its course (for the conditions).
+"""What learns from the current attempt of a job: its pace (for ETA, Stalled and Slow) and its course (for the other conditions).
 
 Fed with the newest report of the writing run, in order. What it learns of the pace is stored with the job; its view of the
 metrics is rebuilt from the stored history when it is next needed.
@@ -12,7 +12,9 @@ from typing import Any, Final
 
 from headway.insight.assess import RunInsight
 from headway.insight.eta import EtaEstimate, EtaEstimator
-from headway.insight.findings import Assessment
+from headway.insight.findings import Assessment, Finding
+from headway.insight.stall import StallWatch
+from headway.insight.throughput import SlowWatch
 from headway.protocol.report import Phase, Point
 from headway.protocol.verdict import ConditionType
 
@@ -27,18 +29,32 @@ INSIGHT_TYPES: Final = frozenset(
         ConditionType.PLATEAUED,
         ConditionType.EVAL_PLATEAUED,
         ConditionType.FROZEN,
+        ConditionType.SLOW,
     }
 )
-"""The conditions that are read from metrics."""
+"""The conditions that are read from metrics and step times: they change with reports only, not with the clock."""
+
+_DEAF: Final = 20.0
+_DEAF_FACTOR: Final = 5.0
+"""A run that is heard after so many seconds, and so many of its usual gaps, was not listened to meanwhile."""
 
 
 class Judge:
     """Pace and course of one job, attempt by attempt."""
 
-    __slots__ = ("_made", "attempt", "eta", "fragment", "fragment_at", "insight", "spoke_at", "t")
+    __slots__ = (
+        "_made", "_offset", "_world", "attempt", "eta", "fragment", "fragment_at", "insight", "slow", "spoke_at",
+        "stall", "t",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.eta = EtaEstimator()
+        self.stall = StallWatch()
+        """By the server's clock."""
+        self.slow = SlowWatch()
+        """By the attempt's clock, shifted onto the server's."""
+        self._offset = 0.0
+        self._world = 1
         self.insight: RunInsight | None = None
         """None until the stored history was read into it."""
         self.attempt: str | None = None
@@ -63,6 +79,9 @@ class Judge:
         last_step_age: float = 0.0,
         phase: Phase | None = None,
         step_seconds: float | None = None,
+        work: float | None = None,
+        world: int = 1,
+        usual_gap: float | None = None,
     ) -> None:
         """Takes in the newest report of the current attempt's writing run; its points go to :meth:`read`.
 
@@ -76,15 +95,28 @@ class Judge:
             last_step_age: seconds since the step was reached.
             phase: what it is doing.
             step_seconds: its median seconds per step.
+            work: tokens or samples so far, where they are known: what steps of unequal size are measured by.
+            world: number of its processes.
+            usual_gap: usual seconds between its reports.
         """
+        silence = sent - self.spoke_at
         if attempt != self.attempt:
             self.eta.begin_attempt(None, t)
+            self.stall.begin_attempt(began, max(start, sent - t))
+            self.slow.begin_attempt(began, sent - last_step_age, same_size=world == self._world)
+            self._world, self._offset, silence = world, sent - t, 0.0
             if self.insight is not None:
                 self.insight.begin_attempt(start, step=began if self.attempt is not None else None)
             self.attempt = attempt
+        elif t < self.t:  # another run goes on with the attempt, and its clock began anew
+            self._offset = sent - t
         self.t, self.spoke_at = t, sent
+        blind = silence > max(_DEAF, _DEAF_FACTOR * (usual_gap or 0.0))
+        self.stall.observe(step, sent - last_step_age, blind=blind)
+        self.stall.observe(step, sent, phase=phase)
         if step is not None:
             self.eta.observe(step, t - last_step_age, phase=phase, step_seconds=step_seconds)
+            self.slow.observe(step, self._offset + t - last_step_age, phase=phase, work=work)
 
     def read(self, points: Sequence[Point], *, total: int | None = None, epoch: float | None = None) -> None:
         """Reads points of the current attempt, in order. ``epoch`` is how many were done at the last of them."""
@@ -111,14 +143,26 @@ class Judge:
         return made_now
 
     def assess(self, now: float, eta: EtaEstimate | None) -> Assessment | None:
-        """What the metrics say; None before the history was read."""
+        """What the metrics and step times say; None before the history was read."""
         if self.insight is None:
             return None
-        return self.insight.assess(now, eta_seconds=None if eta is None else eta.seconds)
+        slow: Finding | None = self.slow.finding(now)
+        return self.insight.assess(
+            now, eta_seconds=None if eta is None else eta.seconds, others=() if slow is None else (slow,)
+        )
 
     def dump(self) -> dict[str, Any]:
         """What it has learnt of the pace, as JSON values."""
-        return {"attempt": self.attempt, "t": self.t, "spokeAt": self.spoke_at, "eta": self.eta.dump()}
+        return {
+            "attempt": self.attempt,
+            "t": self.t,
+            "spokeAt": self.spoke_at,
+            "eta": self.eta.dump(),
+            "stall": self.stall.dump(),
+            "slow": self.slow.dump(),
+            "world": self._world,
+            "offset": self._offset,
+        }
 
     @classmethod
     def load(cls, state: Mapping[str, Any]) -> Judge:
@@ -126,4 +170,7 @@ class Judge:
         self = cls()
         self.attempt, self.t, self.spoke_at = state["attempt"], state["t"], state["spokeAt"]
         self.eta = EtaEstimator.load(state["eta"])
+        if "stall" in state:
+            self.stall, self.slow = StallWatch.load(state["stall"]), SlowWatch.load(state["slow"])
+            self._world, self._offset = state["world"], state["offset"]
         return self

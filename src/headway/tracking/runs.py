@@ -66,6 +66,7 @@ class RunState:
         "step",
         "step_at",
         "stock",
+        "stuck",
         "warnings",
         "world_size",
         "wrote",
@@ -101,7 +102,10 @@ class RunState:
         self.info: tuple[int, RunInfo] | None = None
         self.ending: tuple[int, float, Ending] | None = None
         """(sequence number, when, what)."""
-        self.stack: str | None = None
+        self.stack: tuple[int, int | None, str] | None = None
+        """(sequence number, step, text) of the newest stack that came."""
+        self.stuck: tuple[float, str] | None = None
+        """By its runner's word: when it last saw that the interpreter stands still, and its stack."""
         self.warnings: tuple[str, ...] = ()
         self.gaps: list[float] = []
         """Seconds between the newest reports."""
@@ -123,6 +127,13 @@ class RunState:
     def usual_gap(self) -> float | None:
         """Median seconds between its newest reports."""
         return sorted(self.gaps)[len(self.gaps) // 2] if self.gaps else None
+
+    @property
+    def present_stack(self) -> str | None:
+        """Where its main thread stands, if it said so after its newest step."""
+        if self.stack is None or (self.step is not None and (self.stack[1] or 0) < self.step):
+            return None
+        return self.stack[2]
 
     def value(self, name: str) -> object:
         """The newest known value of a field of progress."""
@@ -152,7 +163,7 @@ class RunState:
             self.seq, self.spoke_at = seq, sent
             self.seq_t = report.sent_after if _finite(report.sent_after) else None
             self.rank, self.world_size = report.rank, report.world_size
-            self.stack, self.warnings = report.stack, warnings
+            self.warnings = warnings
         elif seq == self.seq:
             self.spoke_at = min(self.spoke_at, sent)
         self._take_progress(report.progress, seq, sent)
@@ -222,6 +233,8 @@ class RunState:
             self.checkpoint = (saved.step, seq, sent, saved)
         if report.job is not None and (self.info is None or seq > self.info[0]):
             self.info = (seq, report.job)
+        if report.stack is not None and (self.stack is None or seq > self.stack[0]):
+            self.stack = (seq, report.progress.step, report.stack)
         if report.ending is not None and (self.ending is None or seq > self.ending[0]):
             self.ending = (seq, sent, report.ending)
         if report.ending is not None and report.ending.step is not None:

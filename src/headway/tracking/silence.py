@@ -1,4 +1,4 @@
-"""What is judged without any metric: that nothing is heard (after a while Silent, later Lost), and that the total was wrong.
+"""What is judged without any metric: silence (after a while Silent, later Lost), standstill, stragglers, restarts for nothing.
 
 Time passes here without an event, so the hub calls :func:`sweep` regularly. Time in which the server itself did not listen (it
 was down, or asleep) is not held against anybody: ``listening_since`` says since when it has listened without a gap.
@@ -7,54 +7,49 @@ was down, or asleep) is not held against anybody: ``listening_since`` says since
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 from headway.insight.findings import Finding
 from headway.protocol.job import State
+from headway.protocol.report import EndingKind
 from headway.protocol.verdict import ConditionType
 from headway.tracking.attempts import AttemptState
 from headway.tracking.conditions import end_all, merge
+from headway.tracking.patience import MISSED, Patience, silence_limit
 from headway.tracking.progress import Overall, overall
-from headway.tracking.runs import RunState
+from headway.tracking.ranks import stragglers
+from headway.tracking.restarts import restart_loop
+from headway.tracking.stalled import hold, stalled
 from headway.tracking.state import governing, outcome
 from headway.tracking.tracked import TrackedJob
 
-_MISSED: Final = 3
-_SLACK: Final = 3.0
-_STOCK_SILENCE: Final = 300.0
-"""A client that does not beat is not silent before this many seconds."""
-_OWNED: Final = frozenset({ConditionType.SILENT, ConditionType.TOTAL_WRONG})
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long nothing may be heard."""
-
-    report_interval: float = 1.0
-    """Seconds between reports that the server asks for."""
-    heartbeat: float = 2.0
-    """Seconds between a runner's signs of life that the server asks for."""
-    lost_after: float = 300.0
-    """Seconds after which a job without a runner is given up."""
-
-
-def silence_limit(run: RunState, patience: Patience) -> float:
-    """Seconds without a word from a run after which it is silent."""
-    gap = run.usual_gap
-    if run.stock is not None:
-        return max(_STOCK_SILENCE, 3.0 * max(run.gaps, default=0.0))
-    return _MISSED * max(patience.report_interval, min(gap or 0.0, 60.0)) + _SLACK
+_GOOD: Final = frozenset({EndingKind.COMPLETED, EndingKind.EARLY_STOPPED})
+_OF_AN_ATTEMPT: Final = frozenset(
+    {ConditionType.STALLED, ConditionType.SILENT, ConditionType.STRAGGLING_RANK, ConditionType.SLOW}
+)
+"""Conditions of processes: they end with them. What was said of the curves, and of restarts, goes on into the next attempt."""
+_OWNED: Final = frozenset(
+    {
+        ConditionType.STALLED,
+        ConditionType.SILENT,
+        ConditionType.STRAGGLING_RANK,
+        ConditionType.RESTART_LOOP,
+        ConditionType.TOTAL_WRONG,
+    }
+)
 
 
 def sweep(job: TrackedJob, now: float, listening_since: float, patience: Patience) -> bool:
-    """Turns silence into Silent and Lost, and withdraws Silent; whether anything changed."""
+    """Judges what time alone can change, and withdraws what no longer holds; whether anything began or ended."""
     attempt = governing(job)
     if attempt is None:
         return False
     where = overall(job)
-    if outcome(job, where).state is not State.RUNNING:
-        job.conditions, turned = end_all(job.conditions, now, where.step)
+    state = outcome(job, where).state
+    if state is not State.RUNNING:
+        hold(job, now)
+        over = tuple(ConditionType) if state.ended else _OF_AN_ATTEMPT
+        job.conditions, turned = merge(job.conditions, (), over, now, where.step)
         return turned
     lost = _lost(attempt, now, listening_since, patience)
     if lost:
@@ -62,14 +57,20 @@ def sweep(job: TrackedJob, now: float, listening_since: float, patience: Patienc
         job.updated_at = max(job.updated_at, now)
         job.conditions, _ = end_all(job.conditions, now, where.step)
         return True
-    findings = [*_silent(job, now, listening_since, patience), *_total_wrong(where)]
+    findings = [
+        *stalled(job, now, patience.stall_floor),
+        *_silent(job, now, listening_since, patience),
+        *stragglers(job, now, listening_since, patience),
+        *restart_loop(job),
+        *_total_wrong(where),
+    ]
     job.conditions, turned = merge(job.conditions, findings, _OWNED, now, where.step)
     return turned
 
 
 def _lost(attempt: AttemptState, now: float, listening_since: float, patience: Patience) -> bool:
     if attempt.registered:
-        heard, limit = attempt.runner_heard_at, _MISSED * patience.heartbeat
+        heard, limit = attempt.runner_heard_at, MISSED * patience.heartbeat
         heard = attempt.known_at if heard is None else heard
     else:
         heard, limit = attempt.heard_at or attempt.known_at, patience.lost_after
@@ -83,7 +84,7 @@ def _silent(job: TrackedJob, now: float, listening_since: float, patience: Patie
     attempt = job.current
     heard = attempt.heard_at if attempt is not None else None
     writer = attempt.writer() if attempt is not None else None
-    if heard is None or writer is None:
+    if heard is None or writer is None or (writer.ending is not None and writer.ending[2].kind in _GOOD):
         return []
     limit = silence_limit(writer, patience)
     stands = any(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from headway.insight.eta import EtaEstimate
 from headway.protocol.job import Attempt, Eta, Job, RankInfo, State
 from headway.protocol.limits import CANONICAL_DIRECTIONS, CANONICAL_METRICS
@@ -69,7 +71,7 @@ def view(job: TrackedJob, now: float) -> Job:
             running_seconds=running_seconds(job, end, now),
             remaining_seconds=estimate.seconds if estimate is not None else None,
             at_risk_seconds=_at_risk(current, saved, now) if running and current is not None else None,
-            without_progress_seconds=_without_progress(job, now) if running else None,
+            without_progress_seconds=_without_progress(job, end, now),
         ),
         spec=job.spec,
         config=info.config if info is not None else {},
@@ -195,15 +197,15 @@ def attempt_end(job: TrackedJob, index: int, end: Outcome) -> float | None:
     return None
 
 
-def running_seconds(job: TrackedJob, end: Outcome, now: float) -> float:
-    """Seconds in Running, over all attempts."""
+def running_seconds(job: TrackedJob, end: Outcome, now: float, since: float = -math.inf) -> float:
+    """Seconds in Running, over all attempts, from ``since`` on."""
     total = 0.0
     for index, attempt in enumerate(job.ordered):
         begun = _begun(attempt)
         if begun is None:
             continue
         over = attempt_end(job, index, end)
-        total += max(0.0, (now if over is None else over) - begun)
+        total += max(0.0, (now if over is None else over) - max(begun, since))
     return total
 
 
@@ -259,6 +261,7 @@ def _rank(attempt: AttemptState, run: RunState, now: float, *, auxiliary: bool) 
         host=info.host if info is not None else None,
         pid=info.pid if info is not None else None,
         auxiliary=auxiliary,
+        stack=run.stuck[1] if run.stuck is not None and run.stuck[0] > run.spoke_at else run.present_stack,
     )
 
 
@@ -267,6 +270,10 @@ def _at_risk(attempt: AttemptState, saved: tuple[int, int, float, Checkpoint] | 
     return None if since is None else now - since
 
 
-def _without_progress(job: TrackedJob, now: float) -> float:
-    onsets = [one.since for one in job.conditions if one.until is None and one.type in _GOES_NOWHERE]
-    return now - min(onsets) if onsets else 0.0
+def _without_progress(job: TrackedJob, end: Outcome, now: float) -> float:
+    """Seconds in Running since nothing was gained any more; of a job that ended, if it ended that way."""
+    ended = end.ended_at if end.state.ended and end.ended_at is not None else math.inf
+    onsets = [
+        one.since for one in job.conditions if one.type in _GOES_NOWHERE and (one.until is None or one.until >= ended)
+    ]
+    return running_seconds(job, end, now, min(onsets)) if onsets else 0.0

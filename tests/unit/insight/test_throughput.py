@@ -121,4 +121,8 @@ def test_state_survives_as_json() -> None:
     assert found
     copy = SlowWatch.load(json.loads(json.dumps(watch.dump())))
     assert copy.dump() == watch.dump()
-    assert copy.finding(times[1800]) == watch.finding(times[1800])
+    again, before = copy.finding(times[1800]), watch.finding(times[1800])
+    assert again is not None
+    assert before is not None
+    assert (again.since_t, again.since_step) == (before.since_t, before.since_step)
+    assert again.evidence["ratio"] == pytest.approx(before.evidence["ratio"], rel=0.01)

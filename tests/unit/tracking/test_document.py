@@ -13,7 +13,8 @@ from headway.protocol.report import Checkpoint, Ending, EndingKind, Envelope, Ru
 from headway.testing.reports import SyntheticRun, transformers_last, transformers_post
 from headway.tracking.document import dump, load
 from headway.tracking.fold import commands_for, fold_lifecycle, fold_registration, fold_report, fold_stop
-from headway.tracking.silence import Patience, sweep
+from headway.tracking.patience import Patience
+from headway.tracking.silence import sweep
 from headway.tracking.tracked import TrackedJob
 from headway.tracking.view import view
 

@@ -10,7 +10,8 @@ from headway.protocol.report import EndingKind, Envelope, Report
 from headway.protocol.verdict import ConditionType, Verdict
 from headway.testing.reports import SyntheticRun, transformers_post
 from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report
-from headway.tracking.silence import Patience, sweep
+from headway.tracking.patience import Patience
+from headway.tracking.silence import sweep
 from headway.tracking.tracked import TrackedJob
 from headway.tracking.view import view
 
