@@ -19,6 +19,7 @@ from headway.client.lines import LineSplitter
 from headway.client.operations import Attempts, Health, Operation
 from headway.client.watching import Watch
 from headway.errors import ForbiddenError, RetryableError, UnavailableError
+from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import Changes, Job, JobKey, JobPage, JobQuery
@@ -139,14 +140,46 @@ class AsyncClient(Connection):
         *,
         namespace: str = LOCAL_NAMESPACE,
         save: bool = False,
-        notice: float = 0.0,
+        notice: float | None = None,
         grace: float = 30.0,
         reason: str = "",
         by: str = "",
     ) -> Job:
-        """Asks for the job to be stopped and returns at once, with the job as it is."""
-        request = operations.stop_request(save=save, notice=notice, grace=grace, reason=reason, by=by)
-        return await self._call(operations.stop(JobKey(namespace, name), request))
+        """Asks for the job to be stopped, for good, and returns at once with the job, whose last action this is."""
+        request = ActionRequest(by=by, reason=reason, save=save, notice=notice, grace=grace)
+        return await self._call(operations.act(JobKey(namespace, name), ActionKind.STOP, request))
+
+    async def checkpoint(
+        self,
+        name: str,
+        *,
+        namespace: str = LOCAL_NAMESPACE,
+        notice: float | None = None,
+        reason: str = "",
+        by: str = "",
+    ) -> Job:
+        """Asks the run to save, and returns at once with the job, whose last action this is."""
+        request = ActionRequest(by=by, reason=reason, notice=notice)
+        return await self._call(operations.act(JobKey(namespace, name), ActionKind.CHECKPOINT, request))
+
+    async def pause(
+        self,
+        name: str,
+        *,
+        namespace: str = LOCAL_NAMESPACE,
+        notice: float | None = None,
+        grace: float = 30.0,
+        reason: str = "",
+        by: str = "",
+    ) -> Job:
+        """Asks the run to save and end, and keeps the job for :meth:`resume`; returns at once, as :meth:`stop` does."""
+        request = ActionRequest(by=by, reason=reason, notice=notice, grace=grace)
+        return await self._call(operations.act(JobKey(namespace, name), ActionKind.PAUSE, request))
+
+    async def resume(self, name: str, *, namespace: str = LOCAL_NAMESPACE, reason: str = "", by: str = "") -> Job:
+        """Has the runner of a paused job start its next attempt; returns at once, as :meth:`stop` does."""
+        request = ActionRequest(by=by, reason=reason)
+        return await self._call(operations.act(JobKey(namespace, name), ActionKind.RESUME, request))
 
     async def delete(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> None:
         """Forgets a job that has ended, and its history."""
@@ -163,6 +196,10 @@ class AsyncClient(Connection):
     async def report(self, key: JobKey, body: bytes, envelope: Envelope, *, token: str | None = None) -> Answer | None:
         """Hands on a report as it came; None from a stock server."""
         return await self._call(operations.report(key, body, envelope), token=token)
+
+    async def token(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> str:
+        """The job's own token, for who starts its processes without a runner; makes the job known."""
+        return await self._call(operations.token(JobKey(namespace, name)))
 
     async def login_url(self) -> str:
         """An address that logs a browser in, once."""

@@ -28,6 +28,7 @@ from headway.client.lines import LineSplitter
 from headway.client.operations import Attempts, Health, Operation
 from headway.client.watching import Watch
 from headway.errors import ForbiddenError, RetryableError, UnavailableError
+from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import Changes, Job, JobKey, JobPage, JobQuery
@@ -183,27 +184,86 @@ class Client(Connection):
         *,
         namespace: str = LOCAL_NAMESPACE,
         save: bool = False,
-        notice: float = 0.0,
+        notice: float | None = None,
         grace: float = 30.0,
         reason: str = "",
         by: str = "",
     ) -> Job:
-        """Asks for the job to be stopped and returns at once, with the job as it is.
+        """Asks for the job to be stopped, for good, and returns at once with the job, whose last action this is.
 
         Args:
             name: of the job.
             namespace: of the job.
-            save: give the run up to a minute to save and end by itself, unless ``notice`` says how long.
-            notice: seconds between the request to the run and SIGTERM.
+            save: ask the run for a checkpoint first.
+            notice: seconds that the run gets to save and to end by itself before SIGTERM; None: 60 with ``save``, else 0.
             grace: seconds between SIGTERM and SIGKILL.
             reason: for the record.
             by: who asks, for the record.
 
         Raises:
-            ConflictError: the job has ended, or has no runner to carry it out.
+            ConflictError: the job has ended, or nobody can carry it out.
         """
-        request = operations.stop_request(save=save, notice=notice, grace=grace, reason=reason, by=by)
-        return self._call(operations.stop(JobKey(namespace, name), request))
+        request = ActionRequest(by=by, reason=reason, save=save, notice=notice, grace=grace)
+        return self._call(operations.act(JobKey(namespace, name), ActionKind.STOP, request))
+
+    def checkpoint(
+        self,
+        name: str,
+        *,
+        namespace: str = LOCAL_NAMESPACE,
+        notice: float | None = None,
+        reason: str = "",
+        by: str = "",
+    ) -> Job:
+        """Asks the run to save, and returns at once with the job, whose last action this is.
+
+        Args:
+            name: of the job.
+            namespace: of the job.
+            notice: seconds after which a run that did not save has refused; None: 300.
+            reason: for the record.
+            by: who asks, for the record.
+
+        Raises:
+            ConflictError: the job is not Running.
+        """
+        request = ActionRequest(by=by, reason=reason, notice=notice)
+        return self._call(operations.act(JobKey(namespace, name), ActionKind.CHECKPOINT, request))
+
+    def pause(
+        self,
+        name: str,
+        *,
+        namespace: str = LOCAL_NAMESPACE,
+        notice: float | None = None,
+        grace: float = 30.0,
+        reason: str = "",
+        by: str = "",
+    ) -> Job:
+        """Asks the run to save and end, and keeps the job for :meth:`resume`; returns at once, as :meth:`stop` does.
+
+        Args:
+            name: of the job.
+            namespace: of the job.
+            notice: seconds that the run gets to save and to end by itself before SIGTERM; None: 60.
+            grace: seconds between SIGTERM and SIGKILL.
+            reason: for the record.
+            by: who asks, for the record.
+
+        Raises:
+            ConflictError: the job is not Running, or has no runner that could start it again.
+        """
+        request = ActionRequest(by=by, reason=reason, notice=notice, grace=grace)
+        return self._call(operations.act(JobKey(namespace, name), ActionKind.PAUSE, request))
+
+    def resume(self, name: str, *, namespace: str = LOCAL_NAMESPACE, reason: str = "", by: str = "") -> Job:
+        """Has the runner of a paused job start its next attempt; returns at once, as :meth:`stop` does.
+
+        Raises:
+            ConflictError: the job is not Paused.
+        """
+        request = ActionRequest(by=by, reason=reason)
+        return self._call(operations.act(JobKey(namespace, name), ActionKind.RESUME, request))
 
     def delete(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> None:
         """Forgets a job that has ended, and its history.
@@ -232,6 +292,10 @@ class Client(Connection):
             InvalidError: the server cannot read it.
         """
         return self._call(operations.report(key, body, envelope), token=token)
+
+    def token(self, name: str, *, namespace: str = LOCAL_NAMESPACE) -> str:
+        """The job's own token, for who starts its processes without a runner; makes the job known."""
+        return self._call(operations.token(JobKey(namespace, name)))
 
     def login_url(self) -> str:
         """An address that logs a browser in, once."""

@@ -12,11 +12,12 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
 from headway.errors import HeadwayError, InvalidError
+from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.codec import decode, dumps, encode, loads
 from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import Attempt, Job, JobKey, JobPage, JobQuery, RankInfo
-from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registered, Registration, StopRequest
+from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registered, Registration
 from headway.protocol.limits import HEADER_AGE, HEADER_ATTEMPT, HEADER_RUN, HEADER_SEQ, STATUS_PATH
 from headway.protocol.problem import error_from_status
 from headway.protocol.report import Envelope
@@ -162,19 +163,26 @@ def lifecycle(key: JobKey, event: Lifecycle) -> Operation[LifecycleAnswer]:
     return Operation("POST", job_path(key, "lifecycle"), _reader(LifecycleAnswer), dumps(encode(event)))
 
 
-def stop(key: JobKey, request: StopRequest) -> Operation[Job]:
-    """Asks for a job to be stopped."""
+def act(key: JobKey, kind: ActionKind, request: ActionRequest) -> Operation[Job]:
+    """Asks for something to be done to a job."""
 
     def read(body: bytes) -> Job:
         document = _document(body)
         return decode(Job, document.get("job") if isinstance(document, dict) else document, "job")
 
-    return Operation("POST", job_path(key, "stop"), read, dumps(encode(request)))
+    return Operation("POST", job_path(key, kind), read, dumps(encode(request)))
 
 
-def stop_request(*, save: bool, notice: float, grace: float, reason: str, by: str) -> StopRequest:
-    """The body of a stop; ``save`` gives the run a minute to save and end by itself, unless ``notice`` says how long."""
-    return StopRequest(reason=reason, by=by, notice=notice or (60.0 if save else 0.0), grace=grace)
+def token(key: JobKey) -> Operation[str]:
+    """A job's own token; makes the job known."""
+
+    def read(body: bytes) -> str:
+        document = _document(body)
+        if not isinstance(document, dict) or not isinstance(document.get("token"), str):
+            raise HeadwayError("the server answered without a token")
+        return str(document["token"])
+
+    return Operation("POST", job_path(key, "token"), read, b"{}")
 
 
 def log(key: JobKey, *, tail: int, follow: bool) -> Operation[None]:

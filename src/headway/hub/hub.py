@@ -24,25 +24,19 @@ from headway.hub.persist import Persister
 from headway.hub.query import page
 from headway.hub.settings import HubSettings
 from headway.hub.stats import HubStats
+from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import Job, JobKey, JobPage, JobQuery
-from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registration, StopRequest
+from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registration
 from headway.protocol.report import Envelope, Report
 from headway.store.base import Store
+from headway.tracking.actions import ask, commands_for, directives_for
 from headway.tracking.document import load
-from headway.tracking.fold import (
-    commands_for,
-    directives_for,
-    fold_lifecycle,
-    fold_registration,
-    fold_report,
-    fold_stop,
-    keep_signs_of_life,
-)
+from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report, keep_signs_of_life
 from headway.tracking.progress import overall
 from headway.tracking.silence import sweep
-from headway.tracking.state import governing, outcome, refuse_second
+from headway.tracking.state import outcome, refuse_second
 from headway.tracking.tracked import TrackedJob
 from headway.tracking.view import view
 
@@ -153,7 +147,7 @@ class Hub:
             status=report.status,
             ack=folded.seq,
             interval=self._interval(),
-            directives=directives_for(entry.job, folded),
+            directives=directives_for(entry.job, folded.attempt, folded.run, self._clock()),
             warnings=report.warnings,
             want=("job",) if folded.run.info is None and report.headway is not None else (),
         )
@@ -197,22 +191,31 @@ class Hub:
             commands=commands_for(entry.job, event.attempt, event.runner), heartbeat=self._settings.heartbeat
         )
 
-    async def stop_job(self, key: JobKey, request: StopRequest) -> Job:
-        """Asks a job to stop: its runner by a command, its run by a directive, each until acknowledged.
+    async def announce(self, key: JobKey) -> Job:
+        """Makes a job known before anything of it is heard; one that is known stays as it is.
+
+        Raises:
+            UnavailableError: it could not be persisted.
+        """
+        self._listening()
+        entry = self._jobs.get(key)
+        if entry is None or entry.deleting:
+            entry = self._create(key)
+            self._changed(entry)
+            await self._persister.keep(entry)
+        return self._view(entry)
+
+    async def act(self, key: JobKey, kind: ActionKind, request: ActionRequest) -> Job:
+        """Asks for something to be done to a job; answers the job, whose last action this is.
 
         Raises:
             NotFoundError: no such job.
-            ConflictError: it has ended, or nothing of it was started yet.
+            ConflictError, InvalidError: it cannot be done to the job as it is, or not like that.
             UnavailableError: it could not be persisted.
         """
         self._listening()
         entry = self._entry(key)
-        job = entry.job
-        attempt = governing(job)
-        state = outcome(job, overall(job)).state
-        if state.ended or attempt is None:
-            raise ConflictError(f"job {key} is {state}: there is nothing to stop")
-        fold_stop(job, attempt.id, request, f"stop-{secrets.token_hex(8)}", self._clock())
+        ask(entry.job, kind, request, f"{kind}-{secrets.token_hex(8)}", self._clock())
         self._changed(entry)
         await self._persister.keep(entry)
         return self._view(entry)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, NamedTuple
 
+from headway.protocol.action import Action
 from headway.protocol.report import Checkpoint, Ending, Phase, Unit
 from headway.protocol.verdict import Condition, Verdict
 
@@ -202,6 +203,8 @@ class Job:
     checkpoint: Checkpoint | None = None
     attempts: tuple[Attempt, ...] = ()
     ranks: tuple[RankInfo, ...] = ()
+    actions: tuple[Action, ...] = ()
+    """What was asked of the job and what came of it, oldest first; the last is the newest."""
     ledger: Ledger = field(default_factory=Ledger)
     spec: Spec = field(default_factory=Spec)
     config: dict[str, str | int | float | bool | None] = field(default_factory=dict)

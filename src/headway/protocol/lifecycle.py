@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from headway.protocol.action import ActionOutcome
 from headway.protocol.job import Job, Spec
 from headway.protocol.report import Ending
 
@@ -17,7 +18,7 @@ class LifecycleKind(StrEnum):
     ALIVE = "alive"
     """They still run; sent at the interval that the server asks for."""
     ENDED = "ended"
-    """They ended; ``ending`` says how. The job ends with it unless ``restarting``."""
+    """They ended; ``ending`` says how. The job ends with it unless ``restarting`` or ``paused``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,29 +69,37 @@ class Lifecycle:
     ending: Ending | None = None
     restarting: bool = False
     """The runner begins another attempt."""
+    paused: bool = False
+    """The runner keeps the job, and begins another attempt when it is told to; meanwhile it goes on with ``alive``."""
     pid: int | None = None
     stuck: Stuck | None = None
     acks: tuple[str, ...] = ()
     """Ids of commands that the runner has begun to carry out."""
+    outcomes: tuple[ActionOutcome, ...] = ()
+    """What came of commands."""
 
 
 class CommandKind(StrEnum):
     """What a runner can be told."""
 
     STOP = "stop"
+    """Directive to the run, then SIGTERM after ``notice`` seconds, then SIGKILL after ``grace`` more; final."""
+    PAUSE = "pause"
+    """The same, but the job is kept."""
+    RESUME = "resume"
+    """Begin the next attempt of a paused job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A request to the runner, repeated in every answer to a lifecycle event until acknowledged.
-
-    ``stop``: directive to the run, then SIGTERM after ``notice`` seconds, then SIGKILL after ``grace`` more.
-    """
+    """A request to the runner, repeated in every answer to a lifecycle event until acknowledged."""
 
     id: str
     kind: CommandKind
     by: str = ""
     reason: str = ""
+    save: bool = False
+    """The run is asked to save first: once it has, it need not be given all of ``notice``."""
     notice: float = 0.0
     grace: float = 30.0
 
@@ -101,15 +110,3 @@ class LifecycleAnswer:
 
     commands: tuple[Command, ...] = ()
     heartbeat: float = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopRequest:
-    """The body of ``POST /api/v1/jobs/{namespace}/{name}/stop``."""
-
-    reason: str = ""
-    by: str = ""
-    notice: float = 0.0
-    """Seconds the run gets to end by itself after the directive, before SIGTERM."""
-    grace: float = 30.0
-    """Seconds between SIGTERM and SIGKILL."""

@@ -63,6 +63,7 @@ class Reporter:
         self._placement = find_placement()
         self._attempt: str | None = None
         self._checkpoint = slots.checkpoint
+        self._acks: tuple[str, ...] = ()
         self._spoke = False
         self._ending: Ending | None = None
         self._ending_written = False
@@ -131,10 +132,16 @@ class Reporter:
             if self._placement.writer:
                 self._outbox.add(folded.points)
             self._snapshot.take_in(folded, time.monotonic())
-            if self._slots.checkpoint is not self._checkpoint:
-                self._checkpoint = self._outbox.checkpoint = self._slots.checkpoint
+            self._take_done()
         for name, reason in {**self._slots.samples.left_out, **self._folder.unreadable}.items():
             self._notices.once(f"metric {name}", f"metric {name!r} was left out: it is no single number ({reason})")
+
+    def _take_done(self) -> None:
+        """Takes over what was saved and acknowledged, so that an acknowledgement never comes before the checkpoint it means."""
+        done = self._slots.done
+        if self._slots.checkpoint is not self._checkpoint:
+            self._checkpoint = self._outbox.checkpoint = self._slots.checkpoint
+        self._acks = done
 
     def _place(self) -> None:
         if not self._placement.certain:
@@ -148,6 +155,8 @@ class Reporter:
         self._spoke = True
         if not self._placement.writer and not self._route.beats:
             return None
+        with self._delivery.lock:
+            self._take_done()
         return self._delivery.deliver()
 
     def _may_speak(self, now: float) -> bool:
@@ -175,7 +184,7 @@ class Reporter:
             status=self._snapshot.status(now, ending or self._outbox.ending) if placement.writer else None,
             info=info if self._delivery.describe else None,
             stack=self._stack_if_stalled(now),
-            acks=self._slots.done,
+            acks=self._acks,
         )
 
     def _stack_if_stalled(self, now: float) -> str | None:

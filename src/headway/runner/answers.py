@@ -30,6 +30,9 @@ class Answers:
         self._lock = threading.Lock()
         self._runs: dict[str, _Run] = {}
         self._stops: set[str] = set()
+        self._done: set[str] = set()
+        self.hears = False
+        """Whether a client that reads what it is asked has reported in this attempt; a stock one does not."""
 
     def heard(self, run: str, answer: Answer) -> None:
         """The server answered a report of ``run``."""
@@ -44,6 +47,8 @@ class Answers:
             if report.headway is not None:
                 ack = self._acknowledge(state, report.headway.seq)
                 done = frozenset(report.headway.acks)
+                self.hears = True
+                self._done |= done
                 state.heard = replace(
                     state.heard,
                     directives=tuple(each for each in state.heard.directives if each.id not in done),
@@ -58,6 +63,16 @@ class Answers:
         """Ids of the requests to stop that some run has been given."""
         with self._lock:
             return tuple(sorted(self._stops))
+
+    def done(self, directive: str) -> bool:
+        """Whether some run has acknowledged a directive."""
+        with self._lock:
+            return directive in self._done
+
+    def begin(self) -> None:
+        """A new attempt starts: its clients have not been heard yet."""
+        with self._lock:
+            self.hears = False
 
     @staticmethod
     def _acknowledge(state: _Run, seq: int) -> int:

@@ -62,7 +62,7 @@ class Link:
         self._token: str | None = None
         self._waiting: deque[tuple[float, Registration | Lifecycle]] = deque()
         self._newest: Registration | None = None
-        self._pid: int | None = None
+        self._last: Lifecycle | None = None
         self._heartbeat = HEARTBEAT
         self._commands: set[str] = set()
         self._acks: list[str] = []
@@ -89,8 +89,8 @@ class Link:
     def tell(self, event: Lifecycle) -> None:
         """Something happened to the processes."""
         with self._lock:
-            self._alive = event.kind is LifecycleKind.STARTED
-            self._pid = event.pid if self._alive else self._pid
+            self._alive = event.kind is LifecycleKind.STARTED or event.paused
+            self._last = event
             self._say(event)
 
     def _say(self, item: Registration | Lifecycle) -> None:
@@ -119,14 +119,8 @@ class Link:
         with self._lock:
             if self._newest is not None and self._token is not None:
                 self._token = None
-                if self._alive:
-                    started = Lifecycle(
-                        kind=LifecycleKind.STARTED,
-                        runner=self._newest.runner,
-                        attempt=self._newest.attempt,
-                        pid=self._pid,
-                    )
-                    self._waiting.appendleft((time.monotonic(), started))
+                if self._alive and self._last is not None:
+                    self._waiting.appendleft((time.monotonic(), self._last))
                 self._waiting.appendleft((time.monotonic(), self._newest))
                 self._poke()
 

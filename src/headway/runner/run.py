@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from headway.errors import ConflictError
 from headway.protocol.report import Ending, EndingKind
+from headway.runner.answers import Answers
 from headway.runner.child import Child
 from headway.runner.commands import Commands
 from headway.runner.endings import ending_of, exit_code
@@ -27,6 +28,7 @@ from headway.runner.signals import Signals
 from headway.runner.tracking import RUNNER_VARIABLE, Tracking, problem_of
 
 _LONGEST_DELAY: Final = 60.0
+_LOOK_SECONDS: Final = 0.2
 _SIGNAL_GRACE: Final = 30.0
 """Seconds that the rest of a process group is waited for after a signal ended the command."""
 _OWN: Final = (
@@ -49,13 +51,14 @@ def run(request: RunRequest) -> int:
     if (code := _unstartable(request, say)) is not None:
         return code
     request, tracked_already = _outer_runner(request)
-    commands = Commands(say)
+    answers = Answers()
+    commands = Commands(say, answers)
     attempts = _Attempts(request, commands, say)
     with Signals(attempts.resized) as signals:
         attempts.signals = signals
         if not tracked_already and request.environ.get("HEADWAY_DISABLED", "0") in {"", "0"}:
             try:
-                attempts.tracking = Tracking(request, commands.hear, say)
+                attempts.tracking = Tracking(request, commands.hear, answers, say)
             except ConflictError:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever it is, the command runs
@@ -73,6 +76,7 @@ class _Attempts:
     def __init__(self, request: RunRequest, commands: Commands, say: Callable[[str], None]) -> None:
         self._request, self._commands, self._say = request, commands, say
         self._output: Output | None = None
+        self._paused = False
         self.tracking: Tracking | None = None
         self.signals: Signals
 
@@ -81,25 +85,49 @@ class _Attempts:
             self._output.resized()
 
     def run(self) -> int:
-        ordinal = 1
+        ordinal, failures = 1, 0
         while True:
             if ordinal == 1 and self.signals.ending is not None:
                 code = 128 + self.signals.ending
                 return self._never(code, Ending(kind=EndingKind.CANCELLED, exit_code=code))
             code, ending = self._once(ordinal)
-            again = code != 0 and ordinal <= self._request.restarts and not self._asked()
-            if self.tracking is not None:
-                self.tracking.ended(ending, restarting=again, hurry=self._hurry())
-            if not again:
+            signalled = self._hurry()
+            again = code != 0 and failures < self._request.restarts and not self._asked() and not self._paused
+            self._tell_ended(ending, restarting=again)
+            if self._paused:
+                goes_on = self._wait_for_resume(signalled)
+            elif again:
+                failures += 1
+                goes_on = self._wait_for_restart(code, failures)
+            else:
                 return code
-            delay = min(_LONGEST_DELAY, self._request.restart_delay * 2.0 ** min(ordinal - 1, 30))
-            self._say(f"the command ended with exit code {code}; starting it again in {delay:g} s")
-            end = time.monotonic() + delay
-            while time.monotonic() < end and not self._asked():
-                time.sleep(min(0.1, delay))
-            if self._asked():
+            if not goes_on:
                 return self._never(code, ending)
             ordinal += 1
+
+    def _wait_for_restart(self, code: int, failures: int) -> bool:
+        delay = min(_LONGEST_DELAY, self._request.restart_delay * 2.0 ** min(failures - 1, 30))
+        self._say(f"the command ended with exit code {code}; starting it again in {delay:g} s")
+        end = time.monotonic() + delay
+        while time.monotonic() < end and not self._asked():
+            time.sleep(min(0.1, delay))
+        return not self._asked()
+
+    def _wait_for_resume(self, signalled: Callable[[], bool]) -> bool:
+        """Whether a paused job goes on: somebody asks for it, unless a stop or a signal comes first."""
+        name = "" if self.tracking is None else f" {self.tracking.key.name}"
+        self._say(f"paused; `headway resume{name}` starts it again, `headway stop{name}` or Ctrl-C ends it")
+        while not signalled() and not self._commands.stopping.is_set():
+            if self._commands.wait_for_resume(_LOOK_SECONDS):
+                return True
+        return False
+
+    def _tell_ended(self, ending: Ending, *, restarting: bool = False) -> None:
+        if self.tracking is not None:
+            outcomes = self._commands.outcomes(paused=self._paused)
+            self.tracking.ended(
+                ending, restarting=restarting, paused=self._paused, outcomes=outcomes, hurry=self._hurry()
+            )
 
     def _once(self, ordinal: int) -> tuple[int, Ending]:
         environ = self._request.environ if self.tracking is None else self.tracking.begin(ordinal)
@@ -118,13 +146,14 @@ class _Attempts:
         self.signals.attend(child)
         code = child.wait()
         self.signals.attend(None)
-        if self._commands.stopping.is_set():
+        self._paused = self._commands.paused(code)
+        if self._paused or self._commands.stopping.is_set():
             child.end_group(self._commands.grace, kill=True)
         elif self._asked():
             child.end_group(_SIGNAL_GRACE, kill=False)
         tail = () if self._output is None else self._output.finish()
         self._output = None
-        return exit_code(code), ending_of(code, tail, asked=self._asked())
+        return exit_code(code), ending_of(code, tail, asked=self._paused or self._asked())
 
     def _open_output(self) -> Output | None:
         if self.tracking is None:
@@ -138,8 +167,8 @@ class _Attempts:
 
     def _never(self, code: int, ending: Ending) -> int:
         """The end came before the command, or its next attempt, was started."""
-        if self.tracking is not None:
-            self.tracking.ended(ending, restarting=False, hurry=self._hurry())
+        self._paused = False
+        self._tell_ended(ending)
         return code
 
     def _asked(self) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.errors import HeadwayError
+from headway.protocol.action import ActionOutcome
 from headway.protocol.lifecycle import Command, Lifecycle, LifecycleKind
 from headway.protocol.report import Ending
 from headway.reporter.folders import Folders, private_folder
@@ -39,6 +40,7 @@ class Tracking:
     Args:
         request: what to run.
         on_command: hears each command of the server.
+        answers: what the runs have been told, and have acknowledged.
         say: tells the user one line.
 
     Raises:
@@ -47,7 +49,13 @@ class Tracking:
         HeadwayError: a setting cannot be used.
     """
 
-    def __init__(self, request: RunRequest, on_command: Callable[[Command], None], say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        request: RunRequest,
+        on_command: Callable[[Command], None],
+        answers: Answers,
+        say: Callable[[str], None],
+    ) -> None:
         self._request, self._say = request, say
         self.runner = new_run_id()
         folders = _usable(Folders.from_env(request.environ), say)
@@ -60,7 +68,7 @@ class Tracking:
         private_folder(self.log.parent)
         self._token_file = private_folder(folders.runtime) / f"relay-{self.runner}.token"
         self._keep = Keep(folders.spool, self.key, f"relay-{self.runner}", self._registration.attempt)
-        self._answers = answers = Answers()
+        self._answers = answers
         self._relay = Relay(self.key, self._keep, answers, say)
         self._token_file.touch(mode=0o600)
         self._token_file.write_text(self._relay.token, encoding="utf-8")
@@ -96,6 +104,7 @@ class Tracking:
         if ordinal > 1:
             self._registration = replace(self._registration, attempt=attempt)
             self._link.register(self._registration)
+        self._answers.begin()
         self._relay.begin(attempt, f"stock-{self.runner}-{ordinal}")
         environ = {name: value for name, value in self._request.environ.items() if name not in _DROPPED}
         environ |= {
@@ -114,17 +123,28 @@ class Tracking:
         """The processes of the attempt were started."""
         self._link.tell(self._event(LifecycleKind.STARTED, pid=pid))
 
-    def ended(self, ending: Ending, *, restarting: bool, hurry: Callable[[], bool]) -> None:
+    def ended(
+        self,
+        ending: Ending,
+        *,
+        restarting: bool = False,
+        paused: bool = False,
+        outcomes: tuple[ActionOutcome, ...] = (),
+        hurry: Callable[[], bool],
+    ) -> None:
         """The attempt ended. What it reported goes out first, as far as the finish time-out allows.
 
         Args:
             ending: how.
             restarting: the next attempt follows.
+            paused: the next attempt follows when somebody asks for it.
+            outcomes: what came of commands.
             hurry: whether the user has lost patience.
         """
         flushed = _until(self._forwarder.flush, self._finish_timeout(), hurry)
         # A run that ended because its client heard a stop need not have come round to saying so: the relay passed it on.
-        self._link.tell(self._event(LifecycleKind.ENDED, ending=ending, restarting=restarting))
+        event = self._event(LifecycleKind.ENDED, ending=ending, restarting=restarting)
+        self._link.tell(replace(event, paused=paused, outcomes=outcomes))
         if not restarting:
             heard = flushed and self._link.reachable
             _until(self._link.flush, self._finish_timeout() if heard else _LEAST_SECONDS, hurry)

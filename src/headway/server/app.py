@@ -18,7 +18,7 @@ from headway.server.context import Context
 from headway.server.edge import Edge
 from headway.server.endpoint import Access, described
 from headway.server.limits import RateLimiter
-from headway.server.routes import access, events, history, jobs, lifecycle, operations, pages, sparklines
+from headway.server.routes import access, actions, events, history, jobs, lifecycle, operations, pages, sparklines
 from headway.server.settings import ServerSettings
 from headway.server.status import StatusEndpoint
 from headway.server.tokens import Keyring
@@ -52,6 +52,7 @@ def make_routes(context: Context) -> Litestar:
         route_handlers=[
             jobs.router,
             lifecycle.router,
+            actions.router,
             history.router,
             sparklines.router,
             events.router,

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from headway.protocol.report import Ending, EndingKind
+from headway.protocol.report import Checkpoint, Ending, EndingKind
 from headway.tracking.runs import RunState, earliest_first
 
 SUCCESSION_SILENCE: Final = 30.0
@@ -31,6 +31,7 @@ class RunnerState:
     ended_at: float | None = None
     ending: Ending | None = None
     restarting: bool = False
+    paused: bool = False
 
 
 @dataclass(slots=True)
@@ -79,6 +80,17 @@ class AttemptState:
         return max(
             ended, key=lambda one: (one.ending is not None and one.ending.kind not in _GOOD, one.ended_at or 0.0)
         )
+
+    @property
+    def paused(self) -> bool:
+        """Whether its runners ended its processes, and wait to begin the next attempt."""
+        return bool(self.runners) and all(one.ended_at is not None and one.paused for one in self.runners.values())
+
+    @property
+    def checkpoint(self) -> tuple[int, int, float, Checkpoint] | None:
+        """Its newest checkpoint: (step, sequence number, when, what)."""
+        saved = [run.checkpoint for run in self.runs.values() if run.checkpoint is not None]
+        return max(saved, key=lambda one: one[:2], default=None)
 
     def writers(self) -> list[RunState]:
         """The runs that wrote its progress one after the other, the newest last; empty before the first.

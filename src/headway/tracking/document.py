@@ -12,15 +12,15 @@ from typing import Any, Final
 
 from headway.errors import InvalidError, StoreCorruptError
 from headway.protocol import codec
+from headway.protocol.action import ActionKind, ActionOutcome, ActionRequest
 from headway.protocol.job import JobKey, Platform, Spec
-from headway.protocol.lifecycle import StopRequest
 from headway.protocol.report import Checkpoint, Ending, Phase, RunInfo, Unit
 from headway.protocol.verdict import Condition, Verdict
 from headway.tracking.attempts import AttemptState, RunnerState, in_order
 from headway.tracking.judge import Judge
 from headway.tracking.runs import MetricState, RunState, StockState
 from headway.tracking.seqset import SeqSet
-from headway.tracking.tracked import StopState, TrackedJob
+from headway.tracking.tracked import ActionState, TrackedJob
 
 VERSION: Final = 1
 PACE_SECONDS: Final = 60.0
@@ -74,18 +74,37 @@ def _head(job: TrackedJob) -> dict[str, Any]:
         "tags": list(job.tags),
         "log": job.log,
         "host": job.host,
-        "stops": [
-            {
-                "id": stop.id,
-                "attempt": stop.attempt,
-                "askedAt": stop.asked_at,
-                "request": codec.encode(stop.request),
-                "runHeard": stop.run_heard,
-                "runnersHeard": stop.runners_heard,
-            }
-            for stop in job.stops
-        ],
+        "actions": [_action(action) for action in job.actions],
     }
+
+
+def _action(action: ActionState) -> dict[str, Any]:
+    return {
+        "id": action.id,
+        "kind": action.kind,
+        "attempt": action.attempt,
+        "askedAt": action.asked_at,
+        "request": codec.encode(action.request),
+        "heard": [action.saved_at, action.heard_at, action.runners_heard],
+        "outcomes": {name: codec.encode(outcome) for name, outcome in action.outcomes.items()},
+    }
+
+
+def _read_action(value: dict[str, Any]) -> ActionState:
+    outcomes = {name: codec.decode(ActionOutcome, one) for name, one in value["outcomes"].items()}
+    request = codec.decode(ActionRequest, value["request"])
+    kind = ActionKind(value["kind"])
+    saved, heard, runners = value["heard"]
+    return ActionState(value["id"], kind, value["attempt"], value["askedAt"], request, saved, heard, runners, outcomes)
+
+
+def _read_stop(value: dict[str, Any]) -> ActionState:
+    """A request to stop, as it was kept when there was no other action."""
+    asked = value["askedAt"]
+    request = codec.decode(ActionRequest, value["request"])
+    runners = dict.fromkeys(value["runnersHeard"], asked)
+    heard = asked if value["runHeard"] else None
+    return ActionState(value["id"], ActionKind.STOP, value["attempt"], asked, request, None, heard, runners)
 
 
 def _job(value: dict[str, Any]) -> TrackedJob:
@@ -100,17 +119,8 @@ def _job(value: dict[str, Any]) -> TrackedJob:
         log=value["log"],
         host=value["host"],
     )
-    job.stops = [
-        StopState(
-            stop["id"],
-            stop["attempt"],
-            stop["askedAt"],
-            codec.decode(StopRequest, stop["request"]),
-            stop["runHeard"],
-            stop["runnersHeard"],
-        )
-        for stop in value["stops"]
-    ]
+    job.actions = [_read_action(one) for one in value.get("actions", ())]
+    job.actions += [_read_stop(one) for one in value.get("stops", ())]
     job.conditions = tuple(codec.decode(Condition, one) for one in value["conditions"])
     if value["course"] is not None:
         job.course = (Verdict(value["course"][0]), value["course"][1])
@@ -138,7 +148,7 @@ def _attempt_fragment(attempt: AttemptState) -> str:
             "startedAt": attempt.started_at,
             "lostAt": attempt.lost_at,
             "runners": {
-                name: [one.heard_at, one.ended_at, codec.encode(one.ending), one.restarting]
+                name: [one.heard_at, one.ended_at, codec.encode(one.ending), one.restarting, one.paused]
                 for name, one in attempt.runners.items()
             },
         }
@@ -156,8 +166,8 @@ def _attempt(value: dict[str, Any]) -> AttemptState:
         started_at=value["startedAt"],
         lost_at=value["lostAt"],
     )
-    for name, (heard, ended, ending, restarting) in value["runners"].items():
-        attempt.runners[name] = RunnerState(heard, ended, ending and codec.decode(Ending, ending), restarting)
+    for name, (heard, ended, ending, *going_on) in value["runners"].items():
+        attempt.runners[name] = RunnerState(heard, ended, ending and codec.decode(Ending, ending), *going_on)
     for one in value["runs"]:
         run = _run(one)
         attempt.runs[run.run] = run

@@ -6,20 +6,16 @@ Nothing here does I/O or looks at a clock: ``now`` is the server's time at recei
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from headway.protocol.directive import Directive, DirectiveKind
-from headway.protocol.lifecycle import Command, CommandKind, Lifecycle, LifecycleKind, Registration, StopRequest
+from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
 from headway.protocol.report import Envelope, Point, Progress, Report
+from headway.tracking.actions import hear, note_outcomes
 from headway.tracking.attempts import AttemptState, RunnerState
 from headway.tracking.runs import MOST_STEPS, RunState
 from headway.tracking.stock import as_report, note
-from headway.tracking.tracked import StopState, TrackedJob
-
-MOST_STOPS: Final = 20
-"""Requests to stop that are remembered."""
+from headway.tracking.tracked import TrackedJob
 
 
 class History(NamedTuple):
@@ -77,7 +73,7 @@ def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float)
     revived = attempt.lost_at is not None and not attempt.registered and sent >= attempt.lost_at
     if revived:
         attempt.lost_at = None
-    heard = _hear(job, said.acks, None)
+    heard = hear(job, said.acks, None, sent)
     job.updated_at = max(job.updated_at, sent)
     writer = attempt.writer()
     auxiliary = writer is not None and run is not writer and run.wrote and run not in attempt.writers()
@@ -101,17 +97,6 @@ def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float)
 
 def _storable(point: Point) -> bool:
     return 0 <= point[0] <= MOST_STEPS and -MOST_STEPS < point[1] < MOST_STEPS
-
-
-def directives_for(job: TrackedJob, folded: Folded) -> tuple[Directive, ...]:
-    """What the run that sent a report is still to be asked."""
-    if not job.stops or folded.run is not folded.attempt.writer():
-        return ()
-    return tuple(
-        Directive(id=stop.id, kind=DirectiveKind.STOP, reason=stop.request.reason)
-        for stop in job.stops
-        if stop.attempt == folded.attempt.id and not stop.run_heard
-    )
 
 
 def fold_registration(job: TrackedJob, registration: Registration, now: float, age: float = 0.0) -> bool:
@@ -161,58 +146,20 @@ def fold_lifecycle(job: TrackedJob, event: Lifecycle, now: float) -> bool:
             attempt.started_at = at if attempt.started_at is None else min(attempt.started_at, at)
         case LifecycleKind.ENDED:
             if runner.ended_at is None or runner.ending is None:
-                runner.ended_at, runner.ending, runner.restarting = at, event.ending, event.restarting
+                runner.ended_at, runner.ending = at, event.ending
+                runner.restarting, runner.paused = event.restarting, event.paused
                 news = True
-            elif runner.restarting and not event.restarting:
-                runner.restarting, news = False, True  # it had meant to go on, and was stopped before it could
+            elif (runner.restarting and not event.restarting) or (runner.paused and not event.paused):
+                # it had meant to go on, and was stopped before it could
+                runner.restarting, runner.paused, news = event.restarting, event.paused, True
         case LifecycleKind.ALIVE:
             pass
     if event.stuck is not None and (run := attempt.runs.get(event.stuck.run)) is not None:
         run.stuck = (at, event.stuck.stack)
-    news = _hear(job, event.acks, event.runner) or news
+    news = hear(job, event.acks, event.runner, at) or news
+    news = note_outcomes(job, event.outcomes, event.runner) or news
     if news:
         job.updated_at = max(job.updated_at, at)
-    return news
-
-
-def fold_stop(job: TrackedJob, attempt: str, request: StopRequest, identity: str, now: float) -> None:
-    """Asks an attempt to stop. What was asked of it before and not heard yet is replaced."""
-    job.stops = [stop for stop in job.stops if stop.attempt != attempt or stop.heard][-MOST_STOPS:]
-    job.stops.append(StopState(identity, attempt, now, request))
-    job.head_fragment = None
-    job.updated_at = max(job.updated_at, now)
-
-
-def commands_for(job: TrackedJob, attempt: str, runner: str) -> tuple[Command, ...]:
-    """What a runner of an attempt is still to be told."""
-    return tuple(
-        Command(
-            id=stop.id,
-            kind=CommandKind.STOP,
-            by=stop.request.by,
-            reason=stop.request.reason,
-            notice=stop.request.notice,
-            grace=stop.request.grace,
-        )
-        for stop in job.stops
-        if stop.attempt == attempt and runner not in stop.runners_heard
-    )
-
-
-def _hear(job: TrackedJob, acks: Collection[str], runner: str | None) -> bool:
-    """Notes what a runner (None: a run) has acknowledged; whether it is news."""
-    news = False
-    for stop in job.stops if acks else ():
-        if stop.id not in acks:
-            continue
-        if runner is None:
-            news = news or not stop.run_heard
-            stop.run_heard = True
-        elif runner not in stop.runners_heard:
-            stop.runners_heard.append(runner)
-            news = True
-    if news:
-        job.head_fragment = None
     return news
 
 

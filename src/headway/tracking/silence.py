@@ -46,6 +46,10 @@ def sweep(job: TrackedJob, now: float, listening_since: float, patience: Patienc
         return False
     where = overall(job)
     state = outcome(job, where).state
+    if state is State.PAUSED and _lost(attempt, now, listening_since, patience):
+        attempt.lost_at, attempt.fragment = now, None
+        job.updated_at = max(job.updated_at, now)
+        return True
     if state is not State.RUNNING:
         hold(job, now)
         over = tuple(ConditionType) if state.ended else _OF_AN_ATTEMPT

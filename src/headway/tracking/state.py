@@ -74,6 +74,10 @@ def outcome(job: TrackedJob, where: Overall) -> Outcome:
     end = attempt.runner_ending
     if end is not None:
         ending = _platform_ending(job, attempt, end, where)
+        if attempt.paused:
+            if attempt.lost_at is not None:
+                return Outcome(State.LOST, "no word from its runner, which had paused it", ending, end.ended_at)
+            return Outcome(State.PAUSED, None, ending, end.ended_at)
         state = State.RESTARTING if end.restarting else _STATES[ending.kind]
         return Outcome(state, None if end.restarting else ending.message, ending, end.ended_at)
     if attempt.lost_at is not None:
@@ -109,7 +113,7 @@ def _platform_ending(job: TrackedJob, attempt: AttemptState, end: RunnerState, w
     kind = said.kind
     if kind in _GOOD and said.exit_code not in (None, 0):
         kind = EndingKind.FAILED
-    asked = any(stop.heard for stop in job.stops if stop.attempt == attempt.id)
+    asked = any(action.ends for action in job.actions if action.attempt == attempt.id)
     if asked and not (kind in _GOOD and where.complete):
         kind = EndingKind.CANCELLED
     if kind is EndingKind.COMPLETED and own is not None and own.kind is EndingKind.EARLY_STOPPED:
@@ -155,7 +159,7 @@ def summary(state: State, ending: Ending | None, percent: int | None, where: Ove
         return f"Complete (early stopped at {at})"
     if state is State.RUNNING:
         return "Running, progress unknown" if percent is None else f"Running, {percent} %"
-    if state.ended or state in (State.PREEMPTED, State.RESTARTING):
+    if state.ended or state in (State.PREEMPTED, State.RESTARTING, State.PAUSED):
         if percent is not None:
             return f"{state} at {percent} %"
         if where.step is not None:

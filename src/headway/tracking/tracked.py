@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from headway.protocol.action import ActionKind, ActionOutcome, ActionRequest
 from headway.protocol.job import JobKey, Platform, Spec
-from headway.protocol.lifecycle import StopRequest
 from headway.protocol.verdict import Condition, Verdict
 from headway.tracking.attempts import AttemptState, in_order
 from headway.tracking.judge import Judge
@@ -21,20 +21,28 @@ STOCK_RUN: Final = "stock"
 
 
 @dataclass(slots=True)
-class StopState:
-    """A request to stop one attempt, and who has heard it."""
+class ActionState:
+    """Something that was asked of one attempt, and who has heard it."""
 
     id: str
+    kind: ActionKind
     attempt: str
     asked_at: float
-    request: StopRequest
-    run_heard: bool = False
-    runners_heard: list[str] = field(default_factory=list)
+    request: ActionRequest
+    saved_at: float | None = None
+    """When the run said that it has saved."""
+    heard_at: float | None = None
+    """When the run said that it knows that it is to end."""
+    runners_heard: dict[str, float] = field(default_factory=dict)
+    """When each runner said that it has begun to carry it out."""
+    outcomes: dict[str, ActionOutcome] = field(default_factory=dict)
+    """What each runner says came of it."""
 
     @property
-    def heard(self) -> bool:
-        """Whether it was acknowledged, so that an ending is one on request."""
-        return self.run_heard or bool(self.runners_heard)
+    def ends(self) -> bool:
+        """Whether an ending of its attempt is one on request."""
+        asked = self.kind in (ActionKind.STOP, ActionKind.PAUSE)
+        return asked and (self.heard_at is not None or bool(self.runners_heard))
 
 
 @dataclass(slots=True)
@@ -53,7 +61,7 @@ class TrackedJob:
     attempts: dict[str, AttemptState] = field(default_factory=dict)
     ordered: list[AttemptState] = field(default_factory=list)
     """The attempts in order; the last is the current one."""
-    stops: list[StopState] = field(default_factory=list)
+    actions: list[ActionState] = field(default_factory=list)
     conditions: tuple[Condition, ...] = ()
     course: tuple[Verdict, str] | None = None
     """How the run goes where no condition stands, as insight saw it last."""

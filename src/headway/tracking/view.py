@@ -9,6 +9,7 @@ from headway.protocol.job import Attempt, Eta, Job, RankInfo, State
 from headway.protocol.limits import CANONICAL_DIRECTIONS, CANONICAL_METRICS
 from headway.protocol.report import Checkpoint, RunInfo
 from headway.protocol.verdict import ConditionType, Verdict
+from headway.tracking.actions import records
 from headway.tracking.attempts import AttemptState
 from headway.tracking.conditions import standing as those_standing
 from headway.tracking.conditions import verdict_of
@@ -41,7 +42,7 @@ def view(job: TrackedJob, now: float) -> Job:
     verdict, text = _verdict(job, where) if running else (None, None)
     current = job.current
     heard = current.heard_at if current is not None else None
-    saved = _checkpoint(current) if current is not None else None
+    saved = current.checkpoint if current is not None else None
     attempts = tuple(_attempt(job, index, end) for index in range(len(job.ordered)))
     begun = next((_begun(attempt) for attempt in job.ordered if _begun(attempt) is not None), None)
     return Job(
@@ -65,6 +66,7 @@ def view(job: TrackedJob, now: float) -> Job:
         checkpoint=saved[3] if saved is not None else None,
         attempts=attempts,
         ranks=_ranks(current, now) if current is not None else (),
+        actions=records(job, now),
         ledger=ledger(
             job.spec,
             _devices(job, info),
@@ -213,7 +215,7 @@ def _attempt(job: TrackedJob, index: int, end: Outcome) -> Attempt:
     attempt = job.ordered[index]
     there = standing(attempt)
     writer = there.writer
-    saved = _checkpoint(attempt)
+    saved = attempt.checkpoint
     ending = None
     if attempt is governing(job):
         ending = end.ending
@@ -234,11 +236,6 @@ def _attempt(job: TrackedJob, index: int, end: Outcome) -> Attempt:
         ending=ending,
         checkpoint=saved[3] if saved is not None else None,
     )
-
-
-def _checkpoint(attempt: AttemptState) -> tuple[int, int, float, Checkpoint] | None:
-    saved = [run.checkpoint for run in attempt.runs.values() if run.checkpoint is not None]
-    return max(saved, key=lambda one: one[:2], default=None)
 
 
 def _ranks(attempt: AttemptState, now: float) -> tuple[RankInfo, ...]:

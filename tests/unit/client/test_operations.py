@@ -20,9 +20,10 @@ from headway.errors import (
     TooLargeError,
     UnavailableError,
 )
+from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.history import SeriesPoint, SeriesQuery
 from headway.protocol.job import JobKey, JobQuery, State
-from headway.protocol.lifecycle import Registration, StopRequest
+from headway.protocol.lifecycle import Registration
 from headway.protocol.problem import Reason, status_object
 from headway.protocol.report import Envelope
 
@@ -64,7 +65,7 @@ def test_bodies_are_the_protocols_documents() -> None:
     body = operations.register(KEY, Registration(runner="r", attempt="a", tags=("t",))).body
     assert body is not None
     assert json.loads(body) == {"spec": {"nodes": 1}, "tags": ["t"], "runner": "r", "attempt": "a"}
-    body = operations.stop(KEY, StopRequest(reason="late", grace=5)).body
+    body = operations.act(KEY, ActionKind.STOP, ActionRequest(reason="late", grace=5)).body
     assert body is not None
     assert json.loads(body)["grace"] == 5
 

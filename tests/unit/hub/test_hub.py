@@ -10,10 +10,11 @@ import pytest
 
 from headway.errors import ConflictError, InvalidError, NotFoundError, StoreCorruptError, UnavailableError
 from headway.hub.hub import Hub, HubSettings
+from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.codec import encode
 from headway.protocol.history import SeriesQuery
 from headway.protocol.job import JobKey, JobQuery, Spec, State
-from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration, StopRequest
+from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
 from headway.protocol.report import Ending, EndingKind, Envelope, Report, RunInfo
 from headway.protocol.verdict import Verdict
 from headway.store.base import Completion, Done, Write
@@ -109,7 +110,8 @@ async def test_a_report_is_answered_with_what_was_persisted(hub: Hub, store: Fra
 async def test_an_unknown_job_is_not_found_unless_it_may_be_made(hub: Hub):
     with pytest.raises(NotFoundError):
         await hub.ingest(KEY, SyntheticRun().at(1))
-    for call in (hub.series(KEY, SeriesQuery()), hub.metrics(KEY), hub.delete(KEY), hub.stop_job(KEY, StopRequest())):
+    stop = hub.act(KEY, ActionKind.STOP, ActionRequest())
+    for call in (hub.series(KEY, SeriesQuery()), hub.metrics(KEY), hub.delete(KEY), stop):
         with pytest.raises(NotFoundError):
             await call
     with pytest.raises(NotFoundError):
@@ -276,7 +278,7 @@ async def test_the_server_restarts(kind: str, tmp_path: Path, clock: FakeClock):
     await hub.ingest(silent, SyntheticRun().at(5), create=True)
     clock.advance(20.0)
     await hub.ingest(KEY, second.at(60, t=40.0))
-    await hub.stop_job(KEY, StopRequest(reason="enough"))
+    await hub.act(KEY, ActionKind.STOP, ActionRequest(reason="enough"))
     hub.tick()
     before = [encode(job) for job in hub.jobs(JobQuery()).items]
     series = await hub.series(KEY, SeriesQuery())
@@ -401,7 +403,7 @@ class TestRunners:
         await hub.register(KEY, registration())
         await tell(hub, LifecycleKind.STARTED)
         await hub.ingest(KEY, run.at(1))
-        await hub.stop_job(KEY, StopRequest(by="me", reason="enough", notice=5.0, grace=10.0))
+        await hub.act(KEY, ActionKind.STOP, ActionRequest(by="me", reason="enough", notice=5.0, grace=10.0))
         (directive,) = (await hub.ingest(KEY, run.at(2))).directives
         (command,) = (await tell(hub, LifecycleKind.ALIVE)).commands
         assert (directive.id, directive.reason) == (command.id, "enough")
@@ -413,11 +415,11 @@ class TestRunners:
         await tell(hub, LifecycleKind.ENDED, ending=ended())
         assert hub.job(KEY).state is State.STOPPED
         with pytest.raises(ConflictError):
-            await hub.stop_job(KEY, StopRequest())
+            await hub.act(KEY, ActionKind.STOP, ActionRequest())
 
     async def test_only_the_run_that_writes_is_asked(self, hub: Hub):
         await hub.ingest(KEY, SyntheticRun(world_size=2).at(1), create=True)
-        await hub.stop_job(KEY, StopRequest())
+        await hub.act(KEY, ActionKind.STOP, ActionRequest())
         answer = await hub.ingest(KEY, SyntheticRun("run-1", rank=1, world_size=2).beat(1))
         assert answer.directives == ()
 

@@ -7,12 +7,14 @@ import json
 import pytest
 
 from headway.errors import StoreCorruptError
+from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.job import JobKey, Spec
-from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration, StopRequest
+from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
 from headway.protocol.report import Checkpoint, Ending, EndingKind, Envelope, RunInfo
 from headway.testing.reports import SyntheticRun, transformers_last, transformers_post
+from headway.tracking.actions import commands_for, fold_action
 from headway.tracking.document import dump, load
-from headway.tracking.fold import commands_for, fold_lifecycle, fold_registration, fold_report, fold_stop
+from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report
 from headway.tracking.patience import Patience
 from headway.tracking.silence import sweep
 from headway.tracking.tracked import TrackedJob
@@ -33,7 +35,7 @@ def a_full_job() -> TrackedJob:
         saved = Checkpoint(step=step, seconds=1.5) if step == 10 else None
         more = {"job": info} if step == 1 else {}
         fold_report(job, run.at(step, metrics=values, epoch=step / 9, checkpoint=saved, **more), Envelope(), NOW + step)
-    fold_stop(job, "a-1", StopRequest(by="me", reason="enough", grace=5.0), "stop-1", NOW + 30)
+    fold_action(job, "a-1", ActionKind.STOP, ActionRequest(by="me", reason="enough", grace=5.0), "stop-1", NOW + 30)
     sweep(job, NOW + 60, 0.0, Patience())
     ending = Ending(kind=EndingKind.FAILED, exit_code=1, log_tail=("a", "b"))
     fold_lifecycle(job, Lifecycle(kind=LifecycleKind.ENDED, runner="r", attempt="a-1", ending=ending), NOW + 61)
@@ -60,7 +62,7 @@ def test_pieces_that_change_are_encoded_anew():
     for _ in range(3):
         assert dump(load(dump(job, NOW)), NOW) == dump(job, NOW)
         fold_report(job, SyntheticRun("late", "a-2").at(3), Envelope(), NOW + 90)
-        fold_stop(job, "a-2", StopRequest(), "stop-2", NOW + 91)
+        fold_action(job, "a-2", ActionKind.STOP, ActionRequest(), "stop-2", NOW + 91)
 
 
 @pytest.mark.parametrize("document", [b"", b"{}", b"[]", b"null", b'{"v":1}', b"\xff\xfe", b'{"v":1,"namespace":3'])

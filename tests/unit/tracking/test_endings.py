@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.job import JobKey, State
-from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration, StopRequest
+from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
 from headway.protocol.report import Ending, EndingKind, Envelope, Report
 from headway.protocol.wire import decode_report
 from headway.testing.reports import SyntheticRun, sdk_post, transformers_begin, transformers_last, transformers_post
-from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report, fold_stop
+from headway.tracking.actions import fold_action
+from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report
 from headway.tracking.tracked import TrackedJob
 from headway.tracking.view import view
 
@@ -233,7 +235,7 @@ def test_a_failing_rank_tells_why_when_the_writer_could_not():
 def test_stopped_on_request_once_the_command_was_acknowledged():
     job = Tracked().registered()
     job.takes(SyntheticRun().at(250))
-    fold_stop(job.job, "attempt-1", StopRequest(by="me"), "stop-1", job.now)
+    fold_action(job.job, "attempt-1", ActionKind.STOP, ActionRequest(by="me"), "stop-1", job.now)
     job.runner(LifecycleKind.ALIVE, acks=("stop-1",))
     assert job.shown.state is State.RUNNING
     job.ends(EndingKind.FAILED, exit_code=143, signal="SIGTERM")
@@ -243,7 +245,7 @@ def test_stopped_on_request_once_the_command_was_acknowledged():
 
 def test_a_failure_before_a_stop_was_heard_is_a_failure():
     job = Tracked().registered()
-    fold_stop(job.job, "attempt-1", StopRequest(), "stop-1", job.now)
+    fold_action(job.job, "attempt-1", ActionKind.STOP, ActionRequest(), "stop-1", job.now)
     job.ends(EndingKind.FAILED, exit_code=1)
     assert job.shown.state is State.FAILED
 
@@ -252,7 +254,7 @@ def test_a_run_that_completes_although_asked_to_stop_is_complete():
     job = Tracked().registered()
     run = SyntheticRun(total=10)
     job.takes(run.at(9))
-    fold_stop(job.job, "attempt-1", StopRequest(), "stop-1", job.now)
+    fold_action(job.job, "attempt-1", ActionKind.STOP, ActionRequest(), "stop-1", job.now)
     job.runner(LifecycleKind.ALIVE, acks=("stop-1",))
     job.takes(run.end(EndingKind.COMPLETED, 10))
     job.ends(EndingKind.COMPLETED, exit_code=0)

@@ -1,4 +1,4 @@
-"""What happens to jobs: runners register them and tell of their processes, people ask them to stop."""
+"""What happens to jobs: runners register them and tell of their processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from litestar import Request, Response, Router, post, put
 
 from headway.protocol.job import Job
-from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registered, Registration, StopRequest
+from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registered, Registration
 from headway.server.answers import document
 from headway.server.body import read_document
 from headway.server.context import PathName, Shared
@@ -39,14 +39,18 @@ async def tell_lifecycle(namespace: PathName, name: PathName, request: Call, con
 
 
 @post(
-    f"{_JOB}/stop",
-    status_code=202,
-    opt=described("Asks a job to stop.", body=StopRequest, answer={"job": Job}, code=202, errors=(404, 409)),
+    f"{_JOB}/token",
+    status_code=200,
+    opt=described(
+        "A job's own token, for who starts its processes without a runner; makes the job known.",
+        answer={"job": Job, "token": str},
+    ),
 )
-async def stop_job(namespace: PathName, name: PathName, request: Call, context: Shared) -> Response[bytes]:
-    """Asks the run, then its runner, to end."""
-    job = await context.hub.stop_job(read_key(namespace, name), await read_document(StopRequest, request))
-    return document({"job": job}, code=202)
+async def give_token(namespace: PathName, name: PathName, context: Shared) -> Response[bytes]:
+    """Makes a job known, if it is not, and answers what opens its status endpoint."""
+    key = read_key(namespace, name)
+    job = await context.hub.announce(key)
+    return document({"job": job, "token": context.keyring.job_token(key)})
 
 
-router = Router("/api/v1/jobs", route_handlers=[register_job, tell_lifecycle, stop_job])
+router = Router("/api/v1/jobs", route_handlers=[register_job, tell_lifecycle, give_token])
