@@ -22,6 +22,7 @@ from headway.cli.render.listing import listing
 from headway.cli.render.live import board, card, change_line
 from headway.cli.render.page import page
 from headway.cli.render.view import Seen, View
+from headway.protocol.action import Action, ActionKind, CarriedOut
 from headway.protocol.codec import decode, dumps, encode, loads
 from headway.protocol.history import Series, SeriesPoint
 from headway.protocol.job import Attempt, Cost, Eta, Job, JobProgress, Ledger, Platform, Spec, State
@@ -159,6 +160,27 @@ CRASHED = Job(
     progress=JobProgress(percent=40, step=400, total_steps=1000, epoch=1.2),
     resumed="resumed at 20 %",
     metrics={"loss": math.nan, "reward": math.inf},
+    actions=(
+        Action(
+            id="checkpoint-1",
+            kind=ActionKind.CHECKPOINT,
+            by="ann",
+            reason="maintenance at 18:00",
+            attempt="runner-01JDX-1",
+            asked_at=NOW - 8500,
+            carried_out=CarriedOut.REFUSED,
+            outcome="the run did not save within 300 s",
+        ),
+        Action(
+            id="stop-1",
+            kind=ActionKind.STOP,
+            attempt="runner-01JDX-2",
+            asked_at=NOW - 7220,
+            acknowledged_at=NOW - 7219,
+            carried_out=CarriedOut.PLATFORM,
+            outcome="the run could not hear: ended by SIGTERM after 20 s",
+        ),
+    ),
     attempts=(
         attempt(
             1,

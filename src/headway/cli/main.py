@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.commands import check, demo, doctor, jobs, logs, run, server, show, ui, watch
+from headway.cli.commands import actions, check, demo, doctor, jobs, logs, run, server, show, ui, watch
 
 app = typer.Typer(
     name="headway",
@@ -39,7 +39,10 @@ app.command("watch", rich_help_panel=_LOOKING)(watch.watch)
 app.command("show", rich_help_panel=_LOOKING)(show.show)
 app.command("check", rich_help_panel=_LOOKING)(check.check)
 app.command("logs", rich_help_panel=_LOOKING)(logs.logs)
-app.command("stop", rich_help_panel=_ACTING)(jobs.stop)
+app.command("checkpoint", rich_help_panel=_ACTING)(actions.checkpoint)
+app.command("pause", rich_help_panel=_ACTING)(actions.pause)
+app.command("resume", rich_help_panel=_ACTING)(actions.resume)
+app.command("stop", rich_help_panel=_ACTING)(actions.stop)
 app.command("rm", rich_help_panel=_ACTING)(jobs.rm)
 app.add_typer(server.app, name="server", rich_help_panel=_PLACE)
 app.command("doctor", rich_help_panel=_PLACE)(doctor.doctor)

@@ -1,4 +1,4 @@
-"""``headway ls``, ``stop`` and ``rm``."""
+"""``headway ls`` and ``rm``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from headway.cli.commands.options import LOCAL, AllNamespaces, Json, Name, Namespace
+from headway.cli.commands.options import LOCAL, AllNamespaces, Json, Namespace
 
 if TYPE_CHECKING:
     from enum import StrEnum
@@ -88,41 +88,6 @@ def _word(kind: type[Word], text: str, option: str) -> Word:
         if member.value.lower() == text.lower():
             return member
     raise typer.BadParameter(f"{text!r} is not one of {', '.join(kind)}", param_hint=option)
-
-
-def stop(
-    name: Name,
-    namespace: Namespace = LOCAL,
-    grace: Annotated[
-        float, typer.Option(min=0, metavar="S", help="Seconds between asking the processes to end and killing them.")
-    ] = 30.0,
-    save: Annotated[bool, typer.Option("--save", help="Give the run up to a minute to save first.")] = False,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the job has ended.")] = True,
-) -> None:
-    """Stop a job: ask the run, then SIGTERM, then SIGKILL."""
-    import getpass
-    import time
-
-    from headway.cli import terminal
-    from headway.client.client import Client
-    from headway.protocol.job import JobKey
-
-    with Client() as client:
-        job = client.stop(
-            name, namespace=namespace, grace=grace, save=save, reason="headway stop", by=getpass.getuser()
-        )
-        if not wait:
-            terminal.say(f"{JobKey(namespace, name)} was asked to stop")
-            return
-        end = time.monotonic() + grace + (60 if save else 0) + 15
-        while not job.state.ended and time.monotonic() < end:
-            time.sleep(0.3)
-            job = client.job(name, namespace=namespace)
-    if job.state.ended:
-        terminal.say(f"{JobKey(namespace, name)}: {job.summary}")
-    else:
-        terminal.complain(f"{JobKey(namespace, name)} was asked to stop, but is still {job.state.value}")
-        raise typer.Exit(1)
 
 
 def rm(

@@ -22,11 +22,14 @@ from headway.cli.render.view import (
     verdict_style,
     verdict_words,
 )
+from headway.protocol.action import CarriedOut
 from headway.protocol.job import Attempt, Cost, Job, State
 from headway.protocol.report import Phase
 from headway.protocol.verdict import Condition
 
 _LOG_LINES = 20
+_ACTIONS = 10
+"""Actions that are shown, the newest last."""
 _CURVE = 32
 _AT_THE_END = 5.0
 """Seconds before a job's end within which a condition that ceased to stand was not withdrawn: the job was over."""
@@ -43,6 +46,7 @@ def page(seen: Seen, history: History, view: View) -> list[Text]:
     _progress(sheet, seen)
     _metrics(sheet, seen, history)
     _attempts(sheet, seen)
+    _actions(sheet, seen)
     _ledger(sheet, seen)
     _spec(sheet, seen)
     _config(sheet, seen)
@@ -235,6 +239,24 @@ def _ending_words(attempt: Attempt) -> str:
     elif ending.exit_code:
         parts.append(f"exit code {ending.exit_code}")
     return ", ".join(parts)
+
+
+def _actions(sheet: Sheet, seen: Seen) -> None:
+    actions, now = seen.job.actions[-_ACTIONS:], sheet.view.now
+    if not actions:
+        return
+    sheet.heading("Actions")
+    for action in actions:
+        who = f" by {action.by}" if action.by else ""
+        why = f": {action.reason}" if action.reason else ""
+        sheet.line(
+            "  ",
+            (action.kind.value, "bold" if sheet.view.fancy else ""),
+            f"  {words.moment(action.asked_at, now)}{who}{why}",
+        )
+        came_of = action.outcome or ("acknowledged, under way" if action.acknowledged_at else "not heard yet")
+        refused = action.carried_out is CarriedOut.REFUSED
+        sheet.paragraph(f"refused: {came_of}" if refused else came_of, style="yellow" if refused else "", indent="    ")
 
 
 def _cost(cost: Cost) -> str | None:
