@@ -137,20 +137,22 @@ class StallWatch:
         longest_ever = self._longest[0] if self._longest else 0.0
         return max(floor, _USUAL_FACTOR * max(self._gaps), _LONGEST_FACTOR * longest_ever)
 
+    def age(self, now: float, *, heard: float | None = None) -> float:
+        """Seconds that the run has stood still at ``now``, as they count against :meth:`limit`. ``heard``: see :meth:`finding`."""
+        if self._since is None:
+            return 0.0
+        until = min(now, now if self._held is None else self._held, now if heard is None else heard)
+        if self._phase is not None:
+            return until - self._phase_since
+        return until - self._since - self._in_phases
+
     def finding(self, now: float, *, heard: float | None = None) -> Finding | None:
         """Return Stalled if the run stands still for too long at ``now``.
 
         ``heard`` is when a run that beats was heard last: what it did since is unknown, so the clock stops there.
         """
-        if self._since is None:
-            return None
-        until = min(now, now if self._held is None else self._held, now if heard is None else heard)
-        if self._phase is not None:
-            since, away = self._phase_since, 0.0
-        else:
-            since, away = self._since, self._in_phases
-        age = until - since - away
-        if not age > self.settings.floor:
+        age = self.age(now, heard=heard)
+        if self._since is None or not age > self.settings.floor:
             return None
         limit = self.limit()
         if not age > limit:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Final
 
+from headway.insight.stall import StallSettings
 from headway.protocol.directive import Answer, Directive, DirectiveKind
 from headway.protocol.report import Ending, EndingKind, RunInfo
 from headway.reporter.compose import Moment
@@ -29,8 +30,12 @@ from headway.reporter.settings import Settings
 from headway.reporter.slots import Slots
 from headway.reporter.snapshot import Snapshot
 from headway.reporter.stacks import stack_of
+from headway.reporter.watchdog import Watchdog
 
+_STACK_SHARE: Final = 0.5
+"""Part of what the run's pace explains after which its stack is sent along, so that it is there when it is Stalled."""
 _STACK_EVERY: Final = 60.0
+_STACK_AT_LEAST: Final = 5.0
 _HOLD: Final = 2.0
 _HOLD_WITH_FRAMEWORK: Final = 30.0
 """Seconds for which a process that does not know its rank says nothing before its first step: it may hear of one yet."""
@@ -49,7 +54,8 @@ class Reporter:
         self._origin = time.monotonic()
         self._notices = Notices()
         self._folder = Folder(slots, self._origin)
-        self._snapshot = Snapshot(slots, self._origin, self._notices)
+        self._snapshot = Snapshot(slots, self._origin, self._notices, stall_floor=settings.stall_floor)
+        self._watchdog = Watchdog(settings.stacks, run, settings.stall_floor or StallSettings().floor)
         self._outbox = Outbox()
         self._route = Route(settings, run, name, self._notices)
         self._delivery = Delivery(
@@ -88,6 +94,7 @@ class Reporter:
     def finish(self, ending: Ending, timeout: float) -> None:
         """Says how the run ended, and returns within ``timeout`` seconds or hardly later; what is not sent by then is spooled."""
         self._deadline = time.monotonic() + timeout
+        self._watchdog.close()
         self._ending = ending
         self._wake.put(None)
         self._thread.join(timeout)
@@ -96,6 +103,7 @@ class Reporter:
 
     def abandon(self) -> None:
         """In a forked child: this is the parent's reporter, not ours. Takes no lock."""
+        self._watchdog.abandon()
         self._route.abandon()
 
     def _run(self) -> None:
@@ -104,6 +112,7 @@ class Reporter:
         while self._ending is None:
             now = time.monotonic()
             try:
+                self._watchdog.feed(now)
                 if now >= next_tick:
                     next_tick = now + self._settings.tick - (now - next_tick) % self._settings.tick
                     self._fold()
@@ -188,12 +197,13 @@ class Reporter:
         )
 
     def _stack_if_stalled(self, now: float) -> str | None:
-        if self._snapshot.stalled(now) is None:
+        age, limit = self._snapshot.standstill(now)
+        if age <= _STACK_SHARE * limit:
             self._next_stack = 0.0
             return None
         if now < self._next_stack:
             return None
-        self._next_stack = now + _STACK_EVERY
+        self._next_stack = now + min(_STACK_EVERY, max(_STACK_AT_LEAST, _STACK_SHARE * limit))
         return stack_of(self.training_thread)
 
     def _heard(self, answer: Answer) -> None:

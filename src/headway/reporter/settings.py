@@ -41,6 +41,10 @@ class Settings:
     interval: float | None = None
     """``HEADWAY_INTERVAL``: time between reports. Unset: what the server asks for; 1 before its first answer, and 5 for a
     Kubeflow server, which takes five posts a second from all jobs together."""
+    stall_floor: float | None = None
+    """``HEADWAY_STALL_FLOOR``: seconds without a step below which the run is never Stalled. Unset: 60, or what the server has."""
+    stacks: Path | None = None
+    """``HEADWAY_STACKS``: the runner's folder for stacks of processes whose interpreter stands still."""
     finish_timeout: float = _FINISH_TIMEOUT
     """``HEADWAY_FINISH_TIMEOUT``: longest that the end of a run waits for the last report; then it is spooled. Short, since
     devices are held meanwhile."""
@@ -81,6 +85,7 @@ class Settings:
                 ca_file = _path(environ.get("KUBEFLOW_TRAINER_SERVER_CA_CERT"))
         interval = _seconds(environ, "HEADWAY_INTERVAL", problems)
         finish = _seconds(environ, "HEADWAY_FINISH_TIMEOUT", problems)
+        floor = _seconds(environ, "HEADWAY_STALL_FLOOR", problems)
         return cls(
             disabled=environ.get("HEADWAY_DISABLED", "").strip().lower() in {"1", "true", "yes", "on"},
             url=url,
@@ -90,6 +95,8 @@ class Settings:
             ca_file=ca_file,
             kubeflow_url=kubeflow_url,
             interval=None if interval is None else min(max(interval, 0.05), 3600.0),
+            stall_floor=floor or None,
+            stacks=_path(environ.get("HEADWAY_STACKS")),
             finish_timeout=_FINISH_TIMEOUT if finish is None else finish,
             folders=Folders.from_env(environ),
             problems=tuple(problems),

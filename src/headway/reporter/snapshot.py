@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-from typing import Final
 
 from headway.insight.eta import EtaEstimator
+from headway.insight.stall import StallSettings, StallWatch
 from headway.protocol.codec import encode_number
 from headway.protocol.kubeflow import shorten
 from headway.protocol.limits import MAX_METRICS
@@ -19,23 +19,27 @@ from headway.reporter.fold import Folded
 from headway.reporter.notices import Notices
 from headway.reporter.slots import Slots
 
-_STALL_LEAST: Final = 60.0
-_STALL_FACTOR: Final = 5.0
-_STALL_FIRST: Final = 1800.0
-
 
 class Snapshot:
-    """The state of one run, as the reporter's thread knows it. ``origin`` is the monotonic time at which t is 0."""
+    """The state of one run, as the reporter's thread knows it.
 
-    def __init__(self, slots: Slots, origin: float, notices: Notices) -> None:
+    Args:
+        slots: what training wrote.
+        origin: the monotonic time at which t is 0.
+        notices: where warnings go.
+        stall_floor: seconds without a step that are never a stall.
+    """
+
+    def __init__(self, slots: Slots, origin: float, notices: Notices, *, stall_floor: float | None = None) -> None:
         self._slots = slots
         self._origin = origin
         self._notices = notices
         self._eta = EtaEstimator()
         self._eta.begin_attempt(slots.step, 0.0)
+        self._stall = StallWatch(StallSettings() if stall_floor is None else StallSettings(floor=stall_floor))
+        self._stall.begin_attempt(slots.completed, origin)
         self._start = self._best = slots.completed
         self._advanced_at: float | None = None
-        self._longest_gap = 0.0
         self._durations: list[float] = []
         self._latest: dict[str, Cell] = {}
 
@@ -46,11 +50,11 @@ class Snapshot:
             self._latest.update(point.metrics)
         done = slots.count(slots.step if folded.last_step is None else folded.last_step)
         at = now if folded.last_step_at is None else folded.last_step_at
+        self._stall.observe(done, at)
         if done > self._best:
-            if self._advanced_at is not None:
-                self._longest_gap = max(self._longest_gap, at - self._advanced_at)
             self._advanced_at = at
             self._best = done
+        self._stall.observe(done, now, phase=self.phase)
         self._durations = [*self._durations, *folded.durations][-512:]
         self._eta.observe(done, at - self._origin, phase=self.phase, step_seconds=_median(folded.durations))
 
@@ -104,13 +108,9 @@ class Snapshot:
             last_updated_time=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         )
 
-    def stalled(self, now: float) -> float | None:
-        """Seconds since the last step, if that is longer than this run's own pace explains."""
-        since = now - (self._advanced_at if self._advanced_at is not None else self._origin)
-        limit = _STALL_FIRST
-        if self._advanced_at is not None:
-            limit = max(_STALL_LEAST, _STALL_FACTOR * self._longest_gap)
-        return since if since > limit else None
+    def standstill(self, now: float) -> tuple[float, float]:
+        """Seconds since the last step, and how many this run's own pace explains."""
+        return self._stall.age(now), self._stall.limit()
 
     def _last_advance(self) -> float | None:
         """When the last step advanced, also if it was not folded yet."""

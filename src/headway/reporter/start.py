@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import FrameType
 from typing import Any, Final
 
@@ -98,6 +99,7 @@ def _begin(slots: Slots, info: RunInfo, name: str | None) -> Run:
     if settings.disabled or _imported_again():
         return inert_run(slots)
     run_id = new_run_id()
+    info = replace(info, stall_floor=settings.stall_floor)
     reporter = Reporter(slots, settings, info, run_id, local_name(run_id, name, sys.argv))
     run = Run(slots, reporter, finish_timeout=settings.finish_timeout)
     _State.run = run

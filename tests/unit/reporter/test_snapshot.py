@@ -59,24 +59,33 @@ def test_unknown_is_absent() -> None:
     assert snapshot.progress(7.5).phase is Phase.TRAIN
 
 
-def test_stalled_by_the_runs_own_pace() -> None:
+def test_stands_still_by_the_runs_own_pace() -> None:
     run, _, snapshot = made()
-    assert snapshot.stalled(600.0) is None  # compiling
-    assert snapshot.stalled(1801.0) == 1801.0
-    for at in (2000.0, 2060.0, 2120.0):  # a step a minute is no stall
-        advance(run, snapshot, at)
-    assert snapshot.stalled(2120.0 + 299) is None
-    assert snapshot.stalled(2120.0 + 301) == 301.0
-    advance(run, snapshot, 2422.0)
-    assert snapshot.stalled(2423.0) is None
+    assert snapshot.standstill(600.0) == (600.0, 1800.0)  # compiling
+    for step in range(1, 12):  # a step a minute is no stall
+        advance(run, snapshot, 2000.0 + 60 * step)
+    assert snapshot.standstill(2660.0 + 299) == (299.0, 300.0)
+    advance(run, snapshot, 2962.0)
+    assert snapshot.standstill(2963.0)[0] == 1.0
 
 
-def test_fast_runs_get_at_least_a_minute() -> None:
-    run, _, snapshot = made()
+def test_fast_runs_get_at_least_a_minute_or_what_the_user_sets() -> None:
+    run, slots, snapshot = made()
+    quick = Snapshot(slots, origin=0.0, notices=Notices(), stall_floor=10.0)
     for tick in range(1, 20):
         advance(run, snapshot, float(tick), 50)
-    assert snapshot.stalled(19.0 + 59) is None
-    assert snapshot.stalled(19.0 + 61) == 61.0
+        quick.take_in(Folded(last_step=run.last_step, last_step_at=float(tick)), float(tick))
+    assert snapshot.standstill(19.0 + 59) == (59.0, 60.0)
+    assert quick.standstill(19.0 + 9) == (9.0, 10.0)
+
+
+def test_a_declared_phase_has_its_own_clock() -> None:
+    run, slots, snapshot = made()
+    for tick in range(1, 20):
+        advance(run, snapshot, float(tick), 50)
+    slots.phase = Phase.EVAL
+    snapshot.take_in(Folded(), 20.0)
+    assert snapshot.standstill(120.0) == (100.0, 1800.0)
 
 
 def test_the_stack_shows_where_a_thread_stands() -> None:
