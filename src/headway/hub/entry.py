@@ -16,6 +16,9 @@ from headway.tracking.view import framework_of, view
 FRESH: Final = 1.0
 """Seconds for which the facts of a running job hold."""
 
+QUIET: Final = 60.0
+"""Seconds after which what was learnt of a job that has ended is let go."""
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -78,6 +81,11 @@ class Entry:
         """There is news."""
         self._facts = None
         self.unjudged = True
+
+    def quiet(self, now: float) -> bool:
+        """Whether nothing more comes from a job that has ended. One that is Lost may report on: what it taught is kept."""
+        judge = self.job.judge
+        return not self.unjudged and (judge is None or now - judge.spoke_at > QUIET)
 
     def facts(self, now: float) -> Facts:
         """What lists filter and sort by."""

@@ -330,7 +330,7 @@ class Hub:
             entry = self._jobs.get(key)
             if entry is not None and not entry.deleting:
                 self._look(entry, self._clock())
-                if outcome(entry.job, overall(entry.job)).state.ended and not entry.unjudged:
+                if outcome(entry.job, overall(entry.job)).state.ended and entry.quiet(self._clock()):
                     self._live.discard(key)
                     entry.job.judge = None
                 yield
