@@ -1,4 +1,4 @@
-"""The event stream of jobs."""
+"""The event stream of jobs: what watchers and the dashboard listen to (:mod:`headway.server.sse` writes it)."""
 
 from __future__ import annotations
 
