@@ -8,6 +8,9 @@ The public API, and nothing else: names are imported when they are first used, s
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from headway.client import until as until
+    from headway.client.async_client import AsyncClient as AsyncClient
+    from headway.client.client import Client as Client
     from headway.errors import HeadwayError as HeadwayError
     from headway.errors import RetryableError as RetryableError
     from headway.reporter.run import Run as Run
@@ -18,16 +21,32 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AsyncClient": "headway.client.async_client",
+    "Client": "headway.client.client",
     "HeadwayError": "headway.errors",
     "RetryableError": "headway.errors",
     "Run": "headway.reporter.run",
     "current_run": "headway.reporter.start",
     "steps": "headway.reporter.steps",
     "track": "headway.reporter.start",
+    "until": "headway.client.until",
 }
 """Where each public name lives."""
+_MODULES = frozenset({"until"})
+"""Public names that are modules."""
 
-__all__ = ["HeadwayError", "RetryableError", "Run", "__version__", "current_run", "steps", "track"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "HeadwayError",
+    "RetryableError",
+    "Run",
+    "__version__",
+    "current_run",
+    "steps",
+    "track",
+    "until",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -35,7 +54,13 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'headway' has no attribute {name!r}")
     import importlib
 
-    value: object = getattr(importlib.import_module(home), name)
+    try:
+        module = importlib.import_module(home)
+    except ModuleNotFoundError as error:
+        if error.name != "httpx2":
+            raise
+        raise ImportError(f"headway.{name} needs the client extra: pip install 'headway[client]'") from error
+    value: object = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 

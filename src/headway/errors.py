@@ -11,6 +11,9 @@
     ├── ForbiddenError             no token, or one that does not open this (403)
     ├── NotFoundError              no such job, attempt or metric (404)
     ├── ConflictError              what was asked does not fit the present state (409)
+    ├── WaitError                  what was waited for did not come
+    │   ├── WaitTimeoutError       within the time given
+    │   └── JobEndedError          before the job's end
     ├── SettingsError              a setting or environment variable cannot be used
     └── StoreError                 the store cannot be opened or read
         ├── StoreLockedError       another server holds the folder
@@ -68,6 +71,18 @@ class NotFoundError(HeadwayError):
 
 class ConflictError(HeadwayError):
     """What was asked does not fit the present state."""
+
+
+class WaitError(HeadwayError):
+    """What was waited for did not come."""
+
+
+class WaitTimeoutError(WaitError, TimeoutError):
+    """What was waited for did not come within the time given."""
+
+
+class JobEndedError(WaitError):
+    """The job ended, and what was waited for had not come."""
 
 
 class SettingsError(HeadwayError):

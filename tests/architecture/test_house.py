@@ -52,6 +52,13 @@ def test_a_bare_interpreter_imports_the_public_api_and_nothing_else() -> None:
     assert imported == ["headway"]
 
 
+def test_what_needs_the_client_extra_says_so() -> None:
+    for name in ("Client", "AsyncClient"):
+        said = run_bare(f"try:\n    from headway import {name}\nexcept ImportError as error:\n    print(error)")
+        assert said == f"headway.{name} needs the client extra: pip install 'headway[client]'\n"
+    assert run_bare("from headway import until\nprint(until.finished())") == "the end\n"
+
+
 def test_importing_headway_alone_loads_no_heavy_part_of_the_standard_library() -> None:
     loaded = set(run_bare("import headway\nprint(*sys.modules)").split())
     assert not loaded & {"asyncio", "http.client", "ssl", "urllib.request", "subprocess", "multiprocessing", "logging"}

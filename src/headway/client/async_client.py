@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import httpx2
 
@@ -17,6 +18,8 @@ from headway.client import operations
 from headway.client.connection import Connection
 from headway.client.lines import LineSplitter
 from headway.client.operations import Attempts, Health, Operation
+from headway.client.until import Until, finished
+from headway.client.waiting import Waiting
 from headway.client.watching import Watch
 from headway.errors import ForbiddenError, RetryableError, UnavailableError
 from headway.protocol.action import ActionKind, ActionRequest
@@ -29,6 +32,8 @@ from headway.protocol.report import Envelope
 from headway.reporter.folders import Folders
 
 T = TypeVar("T")
+
+FINISHED: Final = finished()
 
 
 class AsyncClient(Connection):
@@ -133,6 +138,32 @@ class AsyncClient(Connection):
             except RetryableError as error:
                 problem = error
             await asyncio.sleep(watch.pause(problem, time.monotonic()))
+
+    async def wait(
+        self,
+        name: str,
+        until: Until = FINISHED,
+        *,
+        namespace: str = LOCAL_NAMESPACE,
+        timeout: float | None = None,  # noqa: ASYNC109 - as in the other client; the error says where the job is
+        on_update: Callable[[Job], object] | None = None,
+    ) -> Job:
+        """Returns the job once it is as it is waited for; ``on_update`` may be a coroutine function."""
+        waiting = Waiting(JobKey(namespace, name), until, timeout, time.monotonic())
+        while True:
+            problem: RetryableError | None = None
+            try:
+                span = waiting.span(time.monotonic())
+                async for changes in self.watch(namespace=namespace, name=name, timeout=span):
+                    if (job := waiting.take(changes)) is not None and on_update is not None:
+                        heard = on_update(job)
+                        if inspect.isawaitable(heard):
+                            await heard
+                    if waiting.job is not None and waiting.over:
+                        return waiting.job
+            except RetryableError as error:
+                problem = error
+            await asyncio.sleep(waiting.pause(problem))
 
     async def stop(
         self,

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import httpx2
 
@@ -26,6 +26,8 @@ from headway.client import operations
 from headway.client.connection import Connection
 from headway.client.lines import LineSplitter
 from headway.client.operations import Attempts, Health, Operation
+from headway.client.until import Until, finished
+from headway.client.waiting import Waiting
 from headway.client.watching import Watch
 from headway.errors import ForbiddenError, RetryableError, UnavailableError
 from headway.protocol.action import ActionKind, ActionRequest
@@ -38,6 +40,8 @@ from headway.protocol.report import Envelope
 from headway.reporter.folders import Folders
 
 T = TypeVar("T")
+
+FINISHED: Final = finished()
 
 
 class Client(Connection):
@@ -177,6 +181,42 @@ class Client(Connection):
             except RetryableError as error:
                 problem = error
             time.sleep(watch.pause(problem, time.monotonic()))
+
+    def wait(
+        self,
+        name: str,
+        until: Until = FINISHED,
+        *,
+        namespace: str = LOCAL_NAMESPACE,
+        timeout: float | None = None,
+        on_update: Callable[[Job], object] | None = None,
+    ) -> Job:
+        """Returns the job once it is as it is waited for; a server that goes away meanwhile is waited for, too.
+
+        Args:
+            name: of the job.
+            until: what to wait for, see :mod:`headway.client.until`; left out: its end.
+            namespace: of the job.
+            timeout: seconds to wait at most; None: for ever.
+            on_update: hears the job as it is at first, and whenever it changes, at most once a second.
+
+        Raises:
+            WaitTimeoutError: it did not come in time.
+            JobEndedError: the job ended, and it had not come.
+        """
+        waiting = Waiting(JobKey(namespace, name), until, timeout, time.monotonic())
+        while True:
+            problem: RetryableError | None = None
+            try:
+                span = waiting.span(time.monotonic())
+                for changes in self.watch(namespace=namespace, name=name, timeout=span):
+                    if (job := waiting.take(changes)) is not None and on_update is not None:
+                        on_update(job)
+                    if waiting.job is not None and waiting.over:
+                        return waiting.job
+            except RetryableError as error:
+                problem = error
+            time.sleep(waiting.pause(problem))
 
     def stop(
         self,

@@ -192,11 +192,7 @@ class Hub:
         )
 
     async def announce(self, key: JobKey) -> Job:
-        """Makes a job known before anything of it is heard; one that is known stays as it is.
-
-        Raises:
-            UnavailableError: it could not be persisted.
-        """
+        """Makes a job known before anything of it is heard; one that is known stays as it is. Raises as :meth:`ingest`."""
         self._listening()
         entry = self._jobs.get(key)
         if entry is None or entry.deleting:

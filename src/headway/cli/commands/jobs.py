@@ -1,4 +1,4 @@
-"""``headway ls`` and ``rm``."""
+"""``headway ls`` and ``headway rm``: the list of jobs, and forgetting those that have ended."""
 
 from __future__ import annotations
 
