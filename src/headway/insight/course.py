@@ -16,6 +16,8 @@ from headway.protocol.verdict import Verdict
 _WIDTH_POWER: Final = 1.5
 """The interval of a slope over n evenly spaced points narrows with n to this power."""
 
+_FAR: Final = 0.3
+"""A straight line says nothing of an improvement further off than this."""
 _GROWTH: Final = 1.04
 _GROWTH_STEPS: Final = 120
 
@@ -46,7 +48,7 @@ def _progressing(series: MetricSeries, axis: Axis, look: Look, total: int | None
         f"{series.name} {verb}: slope 95 % CI {pace.interval(basis, series.sign or 1)} over the last "
         f"{wording.span(pace.seconds, pace.steps)}"
     )
-    if basis.likely <= 0:
+    if not 0 < basis.likely < _FAR:
         return text
     return f"{text}; at this pace {wording.percent(basis.likely)} better {remaining(axis, total)}"
 
