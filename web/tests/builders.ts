@@ -25,6 +25,7 @@ export function makeJob(changes: Partial<Job> = {}): Job {
     directions: {},
     checkpoint: null,
     attempts: [],
+    actions: [],
     ranks: [],
     ledger: {},
     spec: {},

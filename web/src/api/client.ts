@@ -1,5 +1,5 @@
 /** The server's HTTP API: documents in, documents out, its `Status` objects as errors. The browser's cookie is the login. */
-import { decode, type Job, type JobKey, type Problem, type Series, type Sparkline, type StopRequest } from "./types";
+import { type ActionRequest, decode, type Job, type JobKey, type Problem, type Series, type Sparkline } from "./types";
 
 /** What the server refused, in its own words; `code` 0: it could not be reached. */
 export class ApiError extends Error {
@@ -46,8 +46,13 @@ export async function getSparklines(jobs: readonly string[], points: number): Pr
   return answer.sparklines;
 }
 
-export async function stopJob(key: JobKey, request: StopRequest): Promise<Job> {
-  return (await call<{ job: Job }>("POST", `${jobPath(key)}/stop`, { body: request })).job;
+/** What can be asked of a job; see the server's protocol/action.py. */
+export type Verb = "checkpoint" | "pause" | "resume" | "stop";
+
+/** Asks something of a job; the answer's last action, and later the stream, tell what came of it. */
+export async function act(key: JobKey, verb: Verb, request: ActionRequest = {}): Promise<Job> {
+  const body = { by: "dashboard", ...request };
+  return (await call<{ job: Job }>("POST", `${jobPath(key)}/${verb}`, { body })).job;
 }
 
 /** The end of a job's log, then what is added, line by line as text; ends when the job has ended or `signal` aborts. */

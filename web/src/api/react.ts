@@ -51,6 +51,12 @@ export function useNow(): number {
   return useSyncExternalStore(subscribeTicks, () => Math.floor(store.now()));
 }
 
+/** What a function of the server's clock says now; renders only when that changes. For values compared by identity. */
+export function useAtNow<T extends string | number | boolean | null>(of: (now: number) => T): T {
+  const store = useStore();
+  return useSyncExternalStore(subscribeTicks, () => of(Math.floor(store.now())));
+}
+
 export const RetryContext = createContext<() => void>(() => undefined);
 
 /** How to have the worker try the server again at once. */

@@ -551,6 +551,107 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v1/jobs/{namespace}/{name}/checkpoint": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Asks a job's run to save. */
+        readonly post: {
+            readonly parameters: {
+                readonly query?: never;
+                readonly header?: never;
+                readonly path: {
+                    /** @description The job's namespace, percent-encoded, slashes too. */
+                    readonly namespace: string;
+                    /** @description The job's name, percent-encoded, slashes too. */
+                    readonly name: string;
+                };
+                readonly cookie?: never;
+            };
+            readonly requestBody: {
+                readonly content: {
+                    readonly "application/json": components["schemas"]["ActionRequest"];
+                };
+            };
+            readonly responses: {
+                /** @description Success */
+                readonly 202: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": {
+                            readonly job: components["schemas"]["Job"];
+                        };
+                    };
+                };
+                /** @description Forbidden */
+                readonly 403: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description NotFound */
+                readonly 404: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description Conflict */
+                readonly 409: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description RequestEntityTooLarge */
+                readonly 413: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description Invalid */
+                readonly 422: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description ServiceUnavailable */
+                readonly 503: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+            };
+        };
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/v1/jobs/{namespace}/{name}/lifecycle": {
         readonly parameters: {
             readonly query?: never;
@@ -793,6 +894,208 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v1/jobs/{namespace}/{name}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Asks a job to save if it can, and to end its processes; the job is kept. */
+        readonly post: {
+            readonly parameters: {
+                readonly query?: never;
+                readonly header?: never;
+                readonly path: {
+                    /** @description The job's namespace, percent-encoded, slashes too. */
+                    readonly namespace: string;
+                    /** @description The job's name, percent-encoded, slashes too. */
+                    readonly name: string;
+                };
+                readonly cookie?: never;
+            };
+            readonly requestBody: {
+                readonly content: {
+                    readonly "application/json": components["schemas"]["ActionRequest"];
+                };
+            };
+            readonly responses: {
+                /** @description Success */
+                readonly 202: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": {
+                            readonly job: components["schemas"]["Job"];
+                        };
+                    };
+                };
+                /** @description Forbidden */
+                readonly 403: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description NotFound */
+                readonly 404: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description Conflict */
+                readonly 409: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description RequestEntityTooLarge */
+                readonly 413: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description Invalid */
+                readonly 422: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description ServiceUnavailable */
+                readonly 503: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+            };
+        };
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/jobs/{namespace}/{name}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Starts the next attempt of a paused job. */
+        readonly post: {
+            readonly parameters: {
+                readonly query?: never;
+                readonly header?: never;
+                readonly path: {
+                    /** @description The job's namespace, percent-encoded, slashes too. */
+                    readonly namespace: string;
+                    /** @description The job's name, percent-encoded, slashes too. */
+                    readonly name: string;
+                };
+                readonly cookie?: never;
+            };
+            readonly requestBody: {
+                readonly content: {
+                    readonly "application/json": components["schemas"]["ActionRequest"];
+                };
+            };
+            readonly responses: {
+                /** @description Success */
+                readonly 202: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": {
+                            readonly job: components["schemas"]["Job"];
+                        };
+                    };
+                };
+                /** @description Forbidden */
+                readonly 403: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description NotFound */
+                readonly 404: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description Conflict */
+                readonly 409: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description RequestEntityTooLarge */
+                readonly 413: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description Invalid */
+                readonly 422: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description ServiceUnavailable */
+                readonly 503: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+            };
+        };
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/v1/jobs/{namespace}/{name}/series": {
         readonly parameters: {
             readonly query?: never;
@@ -883,7 +1186,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Asks a job to stop. */
+        /** Asks a job to stop, after a checkpoint if `save` is set. */
         readonly post: {
             readonly parameters: {
                 readonly query?: never;
@@ -898,7 +1201,7 @@ export interface paths {
             };
             readonly requestBody: {
                 readonly content: {
-                    readonly "application/json": components["schemas"]["StopRequest"];
+                    readonly "application/json": components["schemas"]["ActionRequest"];
                 };
             };
             readonly responses: {
@@ -960,6 +1263,68 @@ export interface paths {
                 };
                 /** @description ServiceUnavailable */
                 readonly 503: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+            };
+        };
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/jobs/{namespace}/{name}/token": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** A job's own token, for who starts its processes without a runner; makes the job known. */
+        readonly post: {
+            readonly parameters: {
+                readonly query?: never;
+                readonly header?: never;
+                readonly path: {
+                    /** @description The job's namespace, percent-encoded, slashes too. */
+                    readonly namespace: string;
+                    /** @description The job's name, percent-encoded, slashes too. */
+                    readonly name: string;
+                };
+                readonly cookie?: never;
+            };
+            readonly requestBody?: never;
+            readonly responses: {
+                /** @description Success */
+                readonly 200: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": {
+                            readonly job: components["schemas"]["Job"];
+                            readonly token: string;
+                        };
+                    };
+                };
+                /** @description Forbidden */
+                readonly 403: {
+                    headers: {
+                        readonly [name: string]: unknown;
+                    };
+                    content: {
+                        readonly "application/json": components["schemas"]["Status"];
+                    };
+                };
+                /** @description Invalid */
+                readonly 422: {
                     headers: {
                         readonly [name: string]: unknown;
                     };
@@ -1553,6 +1918,47 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description The record of one action. Times are Unix seconds by the server's clock. */
+        readonly Action: {
+            readonly id: string;
+            readonly kind: components["schemas"]["ActionKind"];
+            readonly by?: string;
+            readonly reason?: string;
+            /** @description The attempt that it was asked of. */
+            readonly attempt: string;
+            readonly askedAt: components["schemas"]["Number"];
+            /** @description When the platform acts without the run. */
+            readonly deadline?: components["schemas"]["Number"];
+            /** @description When the run, or else its runner, first said that it knows. */
+            readonly acknowledgedAt?: components["schemas"]["Number"];
+            /** @description None while it is under way. */
+            readonly carriedOut?: components["schemas"]["CarriedOut"];
+            /** @description What came of it, in words; why, if it was refused. */
+            readonly outcome?: string;
+        };
+        /**
+         * @description What can be done to a job.
+         * @enum {string}
+         */
+        readonly ActionKind: "notify" | "checkpoint" | "pause" | "resume" | "stop" | "scale" | "recommend";
+        /** @description A runner's word on how it carried out a command. */
+        readonly ActionOutcome: {
+            readonly id: string;
+            readonly carriedOut: components["schemas"]["CarriedOut"];
+            readonly text?: string;
+        };
+        /** @description The body of ``POST /api/v1/jobs/{namespace}/{name}/{stop,checkpoint,pause,resume}``. */
+        readonly ActionRequest: {
+            /** @description Who asks: a user, or a rule. */
+            readonly by?: string;
+            readonly reason?: string;
+            /** @description Stop: ask for a checkpoint first. A pause always does. */
+            readonly save?: boolean;
+            /** @description Seconds that the run gets before the platform acts without it: to save, and to end by itself. Left out: 60 where something is to be saved, 300 for a checkpoint alone, else 0. */
+            readonly notice?: components["schemas"]["Number"];
+            /** @description Seconds between SIGTERM and SIGKILL. */
+            readonly grace?: components["schemas"]["Number"];
+        };
         readonly Answer: {
             readonly trainerStatus: components["schemas"]["TrainerStatus"];
             readonly headway: {
@@ -1579,6 +1985,11 @@ export interface components {
             readonly ending?: components["schemas"]["Ending"];
             readonly checkpoint?: components["schemas"]["Checkpoint"];
         };
+        /**
+         * @description Who did what was asked.
+         * @enum {string}
+         */
+        readonly CarriedOut: "directive" | "platform" | "refused";
         /** @description One sample, or `[mean, n, m2]` over the steps since the point before (m2: sum of squared deviations), or `[mean, n, m2, bad]` where `bad` of the `n` were not finite. */
         readonly Cell: components["schemas"]["Number"] | readonly [
             components["schemas"]["Number"],
@@ -1612,6 +2023,8 @@ export interface components {
             readonly kind: components["schemas"]["CommandKind"];
             readonly by?: string;
             readonly reason?: string;
+            /** @description The run is asked to save first: once it has, it need not be given all of ``notice``. */
+            readonly save?: boolean;
             readonly notice?: components["schemas"]["Number"];
             readonly grace?: components["schemas"]["Number"];
         };
@@ -1619,7 +2032,7 @@ export interface components {
          * @description What a runner can be told.
          * @enum {string}
          */
-        readonly CommandKind: "stop";
+        readonly CommandKind: "stop" | "pause" | "resume";
         /** @description One thing that the numbers say, with the figures that it rests on. */
         readonly Condition: {
             readonly type: components["schemas"]["ConditionType"];
@@ -1723,6 +2136,8 @@ export interface components {
             readonly checkpoint: components["schemas"]["Checkpoint"] | null;
             readonly attempts: readonly components["schemas"]["Attempt"][];
             readonly ranks: readonly components["schemas"]["RankInfo"][];
+            /** @description What was asked of the job and what came of it, oldest first; the last is the newest. */
+            readonly actions: readonly components["schemas"]["Action"][];
             readonly ledger: components["schemas"]["Ledger"];
             readonly spec: components["schemas"]["Spec"];
             readonly config: {
@@ -1792,9 +2207,13 @@ export interface components {
             readonly ending?: components["schemas"]["Ending"];
             /** @description The runner begins another attempt. */
             readonly restarting?: boolean;
+            /** @description The runner keeps the job, and begins another attempt when it is told to; meanwhile it goes on with ``alive``. */
+            readonly paused?: boolean;
             readonly pid?: number;
             /** @description Ids of commands that the runner has begun to carry out. */
             readonly acks?: readonly string[];
+            /** @description What came of commands. */
+            readonly outcomes?: readonly components["schemas"]["ActionOutcome"][];
         };
         /** @description The answer to a lifecycle event. */
         readonly LifecycleAnswer: {
@@ -1996,15 +2415,6 @@ export interface components {
                     readonly field?: string;
                 }[];
             };
-        };
-        /** @description The body of ``POST /api/v1/jobs/{namespace}/{name}/stop``. */
-        readonly StopRequest: {
-            readonly reason?: string;
-            readonly by?: string;
-            /** @description Seconds the run gets to end by itself after the directive, before SIGTERM. */
-            readonly notice?: components["schemas"]["Number"];
-            /** @description Seconds between SIGTERM and SIGKILL. */
-            readonly grace?: components["schemas"]["Number"];
         };
         /** @description Kubeflow Trainer's status. What breaks its limits is mended, and the answer warns of it. */
         readonly TrainerStatus: {

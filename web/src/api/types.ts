@@ -27,7 +27,9 @@ export type Series = Decoded<Schemas["Series"]>;
 export type SeriesPoint = Decoded<Schemas["SeriesPoint"]>;
 export type Sparkline = Decoded<Schemas["Sparkline"]>;
 export type Changes = Decoded<Schemas["Changes"]>;
-export type StopRequest = Decoded<Schemas["StopRequest"]>;
+export type Action = Decoded<Schemas["Action"]>;
+export type ActionKind = Schemas["ActionKind"];
+export type ActionRequest = Partial<Decoded<Schemas["ActionRequest"]>>;
 export type Problem = Schemas["Status"];
 
 /** What names a job. */

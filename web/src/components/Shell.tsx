@@ -36,7 +36,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const { t } = useI18n();
   const { path } = useAddress();
   const masthead = (
-    <Masthead display={{ default: "inline" }} inset={{ default: "insetSm" }} className="hw-masthead">
+    <Masthead display={{ default: "inline" }} className="hw-masthead">
       <MastheadMain>
         <MastheadBrand>
           <MastheadLogo href="/" onClick={followLink} className="hw-logo">

@@ -107,8 +107,13 @@ export function atRisk(job: Job): { readonly steps: number | null; readonly from
   return isKnown(saved) ? { steps: Math.max(0, step - saved), from: saved } : { steps: step, from: null };
 }
 
+export const canStop = (job: Job): boolean => !hasEnded(job.state) && job.state !== "Deleting";
+export const canPause = (job: Job): boolean => job.state === "Running" || job.state === "Restarting";
+export const canResume = (job: Job): boolean => job.state === "Paused";
+export const canCheckpoint = (job: Job): boolean => job.state === "Running";
+
 /** The shell line that does the same as a button. */
-export function commandLine(verb: "stop" | "show" | "logs" | "watch", job: Job): string {
+export function commandLine(verb: "checkpoint" | "pause" | "resume" | "stop" | "show" | "logs", job: Job): string {
   const namespace = job.namespace === "local" ? "" : ` --namespace ${quote(job.namespace)}`;
   return `headway ${verb} ${quote(job.name)}${namespace}`;
 }

@@ -1,0 +1,120 @@
+/** Metric histories of several jobs at once, each kept up to date as its job moves; and a finer look at a part of one. */
+import { type QueryClient, type UseQueryResult, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { joinSeries, lastStep, longest } from "../model/series";
+import { getSeries } from "./client";
+import { useStore } from "./react";
+import type { JobStore } from "./store";
+import { type JobKey, keyText, type Series } from "./types";
+
+/** Least time between two requests for what is new of one job, in milliseconds. */
+const PAUSE = 2000;
+const NONE: readonly Series[] = [];
+
+export interface HistoryRequest {
+  readonly key: JobKey;
+  readonly metrics: readonly string[];
+}
+
+export interface JobHistory {
+  readonly series: readonly Series[];
+  readonly isPending: boolean;
+  readonly error: Error | null;
+}
+
+const queryKey = (request: HistoryRequest, points: number) =>
+  ["series", keyText(request.key), request.metrics.join("\n"), points] as const;
+
+/** The histories in the order asked for; the same array while nothing changes. `points`: most per metric and attempt. */
+export function useHistories(requests: readonly HistoryRequest[], points: number): readonly JobHistory[] {
+  const store = useStore();
+  const queries = useQueryClient();
+  const latest = useRef(requests);
+  latest.current = requests;
+  useEffect(() => {
+    const follower = new Follower(queries, store, points);
+    const unsubscribe = store.subscribeChanges((changed) => {
+      const keys = new Set(changed.map((seen) => seen.key));
+      for (const request of latest.current) if (keys.has(keyText(request.key))) follower.moved(request);
+    });
+    return () => {
+      unsubscribe();
+      follower.close();
+    };
+  }, [queries, store, points]);
+  return useQueries({
+    queries: requests.map((request) => ({
+      queryKey: queryKey(request, points),
+      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
+        getSeries(request.key, { metrics: request.metrics, points }, signal),
+      enabled: request.metrics.length > 0,
+    })),
+    combine,
+  });
+}
+
+const combine = (results: UseQueryResult<readonly Series[]>[]): readonly JobHistory[] =>
+  results.map(({ data, isLoading, error }) => ({ series: data ?? NONE, isPending: isLoading, error }));
+
+/** Asks for what is new of jobs that moved: one request at a time for each, with a pause between. */
+class Follower {
+  readonly #queries: QueryClient;
+  readonly #store: JobStore;
+  readonly #points: number;
+  readonly #waiting = new Map<string, ReturnType<typeof setTimeout>>();
+  readonly #abort = new AbortController();
+
+  constructor(queries: QueryClient, store: JobStore, points: number) {
+    this.#queries = queries;
+    this.#store = store;
+    this.#points = points;
+  }
+
+  moved(request: HistoryRequest): void {
+    const id = queryKey(request, this.#points).join(" ");
+    if (this.#waiting.has(id)) return;
+    const ask = () => {
+      // A failure here is the stream's to tell: the next change asks again.
+      void this.#catchUp(request)
+        .catch(() => undefined)
+        .finally(() => this.#waiting.delete(id));
+    };
+    this.#waiting.set(id, setTimeout(ask, PAUSE));
+  }
+
+  close(): void {
+    for (const timer of this.#waiting.values()) clearTimeout(timer);
+    this.#abort.abort();
+  }
+
+  async #catchUp(request: HistoryRequest): Promise<void> {
+    const key = queryKey(request, this.#points);
+    const known = this.#queries.getQueryData<readonly Series[]>(key);
+    const attempt = this.#store.fleet().byKey.get(keyText(request.key))?.job.attempts.at(-1)?.id;
+    if (!known) return;
+    const last = attempt === undefined ? null : lastStep(known, attempt);
+    if (attempt === undefined || last === null || longest(known) > 2 * this.#points) {
+      await this.#queries.invalidateQueries({ queryKey: key });
+      return;
+    }
+    const asked = { metrics: request.metrics, points: this.#points, attempt, from: last };
+    const fresh = await getSeries(request.key, asked, this.#abort.signal);
+    this.#queries.setQueryData<readonly Series[]>(key, (held) => joinSeries(held ?? known, fresh));
+  }
+}
+
+/** Steps to look at more closely. */
+export type Steps = readonly [from: number, to: number];
+
+/** A finer look at some steps of one job; empty while none is asked for or it has not come. */
+export function useDetail(request: HistoryRequest, points: number, steps: Steps | null): readonly Series[] {
+  const query = useQuery({
+    queryKey: [...queryKey(request, points), "steps", steps?.[0], steps?.[1]],
+    queryFn: ({ signal }) =>
+      getSeries(request.key, { metrics: request.metrics, points, from: steps?.[0] ?? 0, to: steps?.[1] ?? 0 }, signal),
+    enabled: steps !== null && request.metrics.length > 0,
+    placeholderData: (before) => before,
+    gcTime: 30_000,
+  });
+  return steps === null ? NONE : (query.data ?? NONE);
+}

@@ -1,0 +1,17 @@
+/** An amount of money where a price is known, else of device time. */
+import type { Cost as Amount } from "../api/types";
+import { useI18n } from "../i18n";
+import { Unknown } from "./Figure";
+
+export function Cost({ cost }: { readonly cost: Amount | undefined }) {
+  const { t, format } = useI18n();
+  const money = format.money(cost?.money);
+  const hours = format.amount(cost?.deviceHours);
+  const device = hours === null ? null : t("jobs.deviceHours", { amount: hours });
+  if (money === null && device === null) return <Unknown />;
+  return (
+    <span className="hw-number" title={money === null ? undefined : (device ?? undefined)}>
+      {money ?? device}
+    </span>
+  );
+}

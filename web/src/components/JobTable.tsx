@@ -1,0 +1,185 @@
+/**
+ * The table of jobs. Only the rows in sight are in the document (react-virtual), so that thousands scroll as smoothly as ten;
+ * two rows of the missing height stand above and below them.
+ */
+import { Checkbox } from "@patternfly/react-core";
+import { css } from "@patternfly/react-styles";
+import styles from "@patternfly/react-styles/css/components/Table/table";
+import { Table, Tbody, Th, Thead, Tr } from "@patternfly/react-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type MouseEvent, memo, useRef } from "react";
+import { useAtNow } from "../api/react";
+import type { Seen } from "../api/store";
+import { useI18n } from "../i18n";
+import { fitColumns, WIDTHS, widthOf } from "../model/columns";
+import { isStale } from "../model/job";
+import { type Column, DEFAULT_COLUMNS, type Listing, SORTS, type SortBy } from "../model/listing";
+import { useSize } from "../useSize";
+import { JobCell } from "./JobCell";
+
+const ROW_HEIGHT = 41;
+
+interface Props {
+  readonly rows: readonly Seen[];
+  readonly listing: Listing;
+  readonly onSort: (by: SortBy, descending: boolean) => void;
+  readonly selected: ReadonlySet<string>;
+  readonly onSelect: (keys: readonly string[], isSelected: boolean) => void;
+  /** Key of the job whose panel is open. */
+  readonly open: string | null;
+  readonly onOpen: (key: string) => void;
+}
+
+const rem = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+const isSort = (column: Column): column is Column & SortBy => (SORTS as readonly string[]).includes(column);
+
+export function JobTable({ rows, listing, onSort, selected, onSelect, open, onOpen }: Props) {
+  const { t } = useI18n();
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    getItemKey: (index) => rows[index]?.key ?? index,
+    overscan: 8,
+  });
+  const items = virtual.getVirtualItems();
+  const above = items[0]?.start ?? 0;
+  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+  const size = useSize(scroller);
+  const columns = listing.columns === DEFAULT_COLUMNS ? fitColumns(listing.columns, size / rem()) : listing.columns;
+  const shown = ["select", ...columns] as const;
+  const least = widthOf(columns);
+  const allSelected = rows.length > 0 && rows.every((row) => selected.has(row.key));
+
+  return (
+    <div className="hw-table-scroll" ref={scroller}>
+      <Table
+        aria-label={t("jobs.title")}
+        aria-rowcount={rows.length + 1}
+        variant="compact"
+        gridBreakPoint=""
+        isStickyHeader
+        className="hw-table"
+        style={{ minInlineSize: `${least}rem` }}
+      >
+        <colgroup>
+          {shown.map((column) => (
+            <col key={column} className={`hw-col-${column}`} style={{ inlineSize: `${WIDTHS[column]}rem` }} />
+          ))}
+        </colgroup>
+        <Thead>
+          <Tr>
+            <Th className={css(styles.tableCheck, "hw-col-select")} aria-label={t("jobs.selectAll")}>
+              <Checkbox
+                id="select-all"
+                isChecked={allSelected ? true : selected.size > 0 ? null : false}
+                onChange={(_, isSelected) =>
+                  onSelect(
+                    rows.map((row) => row.key),
+                    isSelected,
+                  )
+                }
+                aria-label={t("jobs.selectAll")}
+              />
+            </Th>
+            {columns.map((column, index) => (
+              <Th
+                key={column}
+                className={`hw-col-${column}`}
+                {...(isSort(column) && {
+                  sort: {
+                    columnIndex: index,
+                    sortBy: {
+                      ...(listing.sort === column && { index }),
+                      direction: listing.descending ? ("desc" as const) : ("asc" as const),
+                      defaultDirection: "asc" as const,
+                    },
+                    onSort: (_event: unknown, _index: number, direction: string) =>
+                      onSort(column, direction === "desc"),
+                  },
+                })}
+              >
+                {t(`jobs.column.${column}`)}
+              </Th>
+            ))}
+          </Tr>
+        </Thead>
+        <Tbody>
+          {above > 0 && <Gap height={above} width={shown.length} />}
+          {items.map((item) => {
+            const row = rows[item.index];
+            return (
+              row && (
+                <JobRow
+                  key={row.key}
+                  seen={row}
+                  index={item.index}
+                  columns={columns}
+                  isSelected={selected.has(row.key)}
+                  isOpen={open === row.key}
+                  onSelect={onSelect}
+                  onOpen={onOpen}
+                />
+              )
+            );
+          })}
+          {below > 0 && <Gap height={below} width={shown.length} />}
+        </Tbody>
+      </Table>
+    </div>
+  );
+}
+
+function Gap({ height, width }: { readonly height: number; readonly width: number }) {
+  return (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row of a table is nothing that takes the focus
+    <tr aria-hidden="true" className="hw-gap">
+      <td colSpan={width} style={{ blockSize: height }} />
+    </tr>
+  );
+}
+
+interface RowProps {
+  readonly seen: Seen;
+  readonly index: number;
+  readonly columns: readonly Column[];
+  readonly isSelected: boolean;
+  readonly isOpen: boolean;
+  readonly onSelect: (keys: readonly string[], isSelected: boolean) => void;
+  readonly onOpen: (key: string) => void;
+}
+
+/** Plain elements with PatternFly's classes: its own cells measure themselves for tooltips, which thousands need not. */
+const JobRow = memo(function JobRow({ seen, index, columns, isSelected, isOpen, onSelect, onOpen }: RowProps) {
+  const { t } = useI18n();
+  const stale = useAtNow((now) => isStale(seen, now));
+  const className = css(
+    styles.tableTr,
+    styles.modifiers.clickable,
+    isOpen && styles.modifiers.selected,
+    stale && "hw-stale",
+  );
+
+  function openUnlessControl(event: MouseEvent<HTMLTableRowElement>): void {
+    if (!(event.target as Element).closest("a, button, input, label")) onOpen(seen.key);
+  }
+
+  return (
+    <tr className={className} aria-rowindex={index + 2} onClick={openUnlessControl}>
+      <td className={css(styles.tableTd, styles.tableCheck, "hw-col-select")}>
+        <Checkbox
+          id={`select ${seen.key}`}
+          isChecked={isSelected}
+          onChange={(_, chosen) => onSelect([seen.key], chosen)}
+          aria-label={t("jobs.select", { name: seen.job.name })}
+        />
+      </td>
+      {columns.map((column) => (
+        <td key={column} className={css(styles.tableTd, styles.modifiers.nowrap, `hw-col-${column}`)}>
+          <JobCell column={column} seen={seen} />
+        </td>
+      ))}
+    </tr>
+  );
+});

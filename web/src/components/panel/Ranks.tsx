@@ -1,0 +1,103 @@
+/** The processes of the current attempt: a strip with a cell for each rank, coloured by how it stands, and a table. */
+import { EmptyState, EmptyStateBody, Label } from "@patternfly/react-core";
+import { Table, Tbody, Td, Th, Thead, Tr } from "@patternfly/react-table";
+import { useMemo } from "react";
+import { useNow } from "../../api/react";
+import type { Seen } from "../../api/store";
+import { useI18n } from "../../i18n";
+import { type Rank, ranksOf, STANDING_TONES, STANDINGS } from "../../model/ranks";
+import { hasEnded } from "../../model/verdict";
+import { Figure } from "../Figure";
+
+/** Most rows of the table; those that stand worst come first. */
+const LISTED = 100;
+
+export function Ranks({ seen }: { readonly seen: Seen }) {
+  const { t, format } = useI18n();
+  const now = useNow();
+  const ranks = useMemo(() => ranksOf(seen, now), [seen, now]);
+  const ended = hasEnded(seen.job.state);
+  const auxiliary = seen.job.ranks.filter((rank) => rank.auxiliary);
+  if (ranks.length === 0 && auxiliary.length === 0) {
+    return (
+      <EmptyState headingLevel="h3" titleText={t("ranks.none")} variant="sm">
+        <EmptyStateBody>{t("ranks.noneBody")}</EmptyStateBody>
+      </EmptyState>
+    );
+  }
+  const worst = [...ranks].sort(
+    (a, b) => STANDINGS.indexOf(a.standing) - STANDINGS.indexOf(b.standing) || a.info.rank - b.info.rank,
+  );
+  const title = (rank: Rank): string =>
+    [
+      t("ranks.rank", { rank: rank.info.rank }),
+      rank.info.host,
+      t("ranks.stepIs", { step: format.count(rank.info.step) ?? t("common.unknown") }),
+      format.stepTime(rank.info.stepSeconds),
+      ended ? null : t("jobs.updatedAgo", { duration: format.span(rank.age) ?? "" }),
+    ]
+      .filter(Boolean)
+      .join(" · ");
+  return (
+    <>
+      <ul className="hw-strip" aria-label={t("ranks.strip")}>
+        {ranks.map((rank) => (
+          <li
+            key={rank.info.run}
+            className={`hw-strip-cell hw-tone-${ended ? "grey" : STANDING_TONES[rank.standing]} hw-standing-${rank.standing}`}
+            title={title(rank)}
+          >
+            <span className="pf-v6-screen-reader">{title(rank)}</span>
+          </li>
+        ))}
+      </ul>
+      <Table variant="compact" aria-label={t("job.tab.ranks")} gridBreakPoint="" className="hw-small-table">
+        <Thead>
+          <Tr>
+            <Th>{t("ranks.column.rank")}</Th>
+            <Th>{t("ranks.column.host")}</Th>
+            <Th>{t("ranks.column.step")}</Th>
+            <Th>{t("job.stepTime")}</Th>
+            <Th>{t("ranks.column.beat")}</Th>
+            <Th>{t("ranks.column.standing")}</Th>
+          </Tr>
+        </Thead>
+        <Tbody>
+          {worst.slice(0, LISTED).map((rank) => (
+            <Tr key={rank.info.run}>
+              <Td>{rank.info.rank}</Td>
+              <Td>
+                <Figure value={rank.info.host} />
+              </Td>
+              <Td className="hw-number">
+                <Figure value={format.count(rank.info.step)} />
+              </Td>
+              <Td className="hw-number">
+                <Figure value={format.stepTime(rank.info.stepSeconds)} />
+              </Td>
+              <Td className="hw-number">
+                {ended ? "" : t("jobs.updatedAgo", { duration: format.span(rank.age) ?? "" })}
+              </Td>
+              <Td>
+                {!ended && (
+                  <Label isCompact variant="outline" color={STANDING_TONES[rank.standing]}>
+                    {t(`ranks.standing.${rank.standing}`)}
+                  </Label>
+                )}
+              </Td>
+            </Tr>
+          ))}
+        </Tbody>
+      </Table>
+      {worst.length > LISTED && <p className="hw-fact-note">{t("common.andMore", { count: worst.length - LISTED })}</p>}
+      {auxiliary.length > 0 && (
+        <p className="hw-fact-note">
+          {t("ranks.auxiliary", {
+            count: auxiliary.length,
+            hosts: auxiliary.map((rank) => `${rank.host ?? "?"}:${rank.pid ?? "?"}`).join(", "),
+          })}
+        </p>
+      )}
+    </>
+  );
+}
