@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import style from "../../src/styles/chart.css?raw";
 
 type Colour = readonly [red: number, green: number, blue: number];
 type Matrix = readonly [Colour, Colour, Colour];
@@ -64,7 +64,6 @@ const luminance = (hex: string) => {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 };
 
-const style = readFileSync("src/styles/chart.css", "utf8");
 const blocks = [...style.matchAll(/:root[^{]*\{([^}]*)\}/g)].map((block) => block[1] ?? "");
 const palette = (block: string) => [...block.matchAll(/--hw-curve-\d: (#[0-9a-f]{6})/g)].map((match) => match[1] ?? "");
 

@@ -1,0 +1,137 @@
+/** Draws what is marked on a chart: condition spans below the lines, attempts, checkpoints and gaps above them. */
+import type uPlot from "uplot";
+import type { Severity } from "../../api/types";
+import type { ConditionSpan, GapMark, Marks } from "../../model/marks";
+import { fade, type Ink } from "./plot";
+
+/** Texts that are drawn, in the viewer's language. */
+export interface MarkTexts {
+  readonly condition: (span: ConditionSpan) => string;
+  readonly attempt: (ordinal: number) => string;
+}
+
+export interface Painting {
+  readonly marks: Marks;
+  /** By curve. */
+  readonly gaps: readonly (readonly GapMark[])[];
+  readonly texts: MarkTexts;
+  readonly ink: Ink;
+}
+
+const severityInk = (severity: Severity, ink: Ink): string => ink[severity];
+
+/** Shades conditions and writes their names above the plot. */
+export function paintBelow(u: uPlot, { marks, texts, ink }: Painting): void {
+  clip(u, (ctx, scale) => {
+    let labelled = Number.NEGATIVE_INFINITY;
+    for (const span of marks.conditions) {
+      const colour = severityInk(span.severity, ink);
+      const left = u.valToPos(span.from, "x", true);
+      const width = Math.max(3 * scale, u.valToPos(span.to, "x", true) - left);
+      ctx.fillStyle = fade(colour, 0.09);
+      ctx.fillRect(left, u.bbox.top, width, u.bbox.height);
+      ctx.fillStyle = fade(colour, 0.9);
+      ctx.fillRect(left, u.bbox.top, width, 2 * scale);
+      if (span.standing) continue;
+      ctx.fillStyle = fade(colour, 0.35);
+      ctx.fillRect(left + width - scale, u.bbox.top, scale, u.bbox.height);
+    }
+    ctx.font = `600 ${10 * scale}px ${ink.font}`;
+    ctx.textBaseline = "top";
+    for (const span of [...marks.conditions].sort((a, b) => a.from - b.from)) {
+      const text = texts.condition(span);
+      const width = ctx.measureText(text).width;
+      const start = Math.max(u.valToPos(span.from, "x", true), u.bbox.left);
+      const left = Math.min(start + 4 * scale, u.bbox.left + u.bbox.width - width - 2 * scale);
+      if (left < labelled + 6 * scale || start > u.bbox.left + u.bbox.width) continue;
+      ctx.fillStyle = severityInk(span.severity, ink);
+      ctx.fillText(text, left, u.bbox.top + 5 * scale);
+      labelled = left + width;
+    }
+  });
+}
+
+/** Draws attempts as upright lines, checkpoints as diamonds on the x axis, and gaps along the lower edge. */
+export function paintAbove(u: uPlot, { marks, gaps, texts, ink }: Painting): void {
+  clip(u, (ctx, scale) => {
+    const bottom = u.bbox.top + u.bbox.height;
+    const right = u.bbox.left + u.bbox.width;
+    ctx.font = `${10 * scale}px ${ink.font}`;
+    ctx.textBaseline = "bottom";
+    for (const { ordinal, x } of marks.attempts) {
+      const at = Math.round(u.valToPos(x, "x", true)) + 0.5;
+      ctx.strokeStyle = ink.subtle;
+      ctx.lineWidth = scale;
+      ctx.setLineDash([4 * scale, 3 * scale]);
+      line(ctx, at, u.bbox.top, at, bottom);
+      ctx.setLineDash([]);
+      const text = texts.attempt(ordinal);
+      const width = ctx.measureText(text).width;
+      ctx.fillStyle = ink.subtle;
+      ctx.fillText(text, Math.min(at + 4 * scale, right - width), bottom - 8 * scale);
+    }
+    for (const { x } of marks.checkpoints) diamond(ctx, u.valToPos(x, "x", true), bottom, 4 * scale, ink);
+    gaps.forEach((own, curve) => {
+      for (const gap of own) paintGap(u, ctx, scale, gap, curve, ink);
+    });
+  });
+}
+
+function paintGap(u: uPlot, ctx: CanvasRenderingContext2D, scale: number, gap: GapMark, curve: number, ink: Ink): void {
+  const left = u.valToPos(gap.from, "x", true);
+  const width = Math.max(6 * scale, u.valToPos(gap.to, "x", true) - left);
+  const top = u.bbox.top + u.bbox.height - 14 * scale - curve * 6 * scale;
+  ctx.strokeStyle = ink.critical;
+  ctx.lineWidth = 1.5 * scale;
+  if (!gap.whole) {
+    cross(ctx, left, top, 2.5 * scale);
+    return;
+  }
+  cross(ctx, left, top, 3 * scale);
+  if (width <= 12 * scale) return;
+  ctx.setLineDash([2 * scale, 3 * scale]);
+  line(ctx, left + 5 * scale, top, left + width, top);
+  ctx.setLineDash([]);
+  ctx.font = `600 ${10 * scale}px ${ink.font}`;
+  ctx.textBaseline = "bottom";
+  ctx.fillStyle = ink.critical;
+  if (width > 34 * scale) ctx.fillText("NaN", left + 7 * scale, top - 2 * scale);
+}
+
+/** Draws within the plot's own area, in device pixels; `scale` is the number of them in one of CSS's. */
+function clip(u: uPlot, draw: (ctx: CanvasRenderingContext2D, scale: number) => void): void {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height + 6 * devicePixelRatio);
+  ctx.clip();
+  ctx.textAlign = "left";
+  draw(ctx, devicePixelRatio);
+  ctx.restore();
+}
+
+function line(ctx: CanvasRenderingContext2D, x1: number, y1: number, x2: number, y2: number): void {
+  ctx.beginPath();
+  ctx.moveTo(x1, y1);
+  ctx.lineTo(x2, y2);
+  ctx.stroke();
+}
+
+function cross(ctx: CanvasRenderingContext2D, x: number, y: number, size: number): void {
+  line(ctx, x - size, y - size, x + size, y + size);
+  line(ctx, x - size, y + size, x + size, y - size);
+}
+
+function diamond(ctx: CanvasRenderingContext2D, x: number, y: number, size: number, ink: Ink): void {
+  ctx.beginPath();
+  ctx.moveTo(x, y - size);
+  ctx.lineTo(x + size, y);
+  ctx.lineTo(x, y + size);
+  ctx.lineTo(x - size, y);
+  ctx.closePath();
+  ctx.fillStyle = ink.surface;
+  ctx.fill();
+  ctx.strokeStyle = ink.text;
+  ctx.lineWidth = 1.25 * devicePixelRatio;
+  ctx.stroke();
+}

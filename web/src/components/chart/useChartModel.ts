@@ -1,0 +1,92 @@
+/** Turns curves and settings into what is drawn and read: stretches, columns, marks. */
+import { useMemo } from "react";
+import {
+  align,
+  type Curve,
+  extent,
+  positive,
+  type Range,
+  type Stretch,
+  stretchesOf,
+  type XAxis,
+} from "../../model/curves";
+import { type GapMark, gapsOf, type Marks, marksOf, NO_MARKS, withMarks } from "../../model/marks";
+import { memory, type Smoothing, smooth } from "../../model/smoothing";
+import type { PlotData, PlotLine } from "./plot";
+
+/** A stretch with its smoothed values beside the raw ones. */
+export interface SmoothStretch extends Stretch {
+  readonly smoothed: readonly number[];
+}
+
+export interface ChartModel {
+  /** By curve. */
+  readonly stretches: readonly (readonly SmoothStretch[])[];
+  readonly gaps: readonly (readonly GapMark[])[];
+  readonly marks: Marks;
+  /** Everything there is; null when nothing can be placed on the axis. */
+  readonly whole: Range | null;
+  readonly data: PlotData;
+  /** Whether values were left out because a logarithmic scale has no place for them. */
+  readonly leftOut: boolean;
+}
+
+interface Request {
+  readonly curves: readonly Curve[];
+  readonly axis: XAxis;
+  readonly log: boolean;
+  readonly smoothing: Smoothing;
+  /** Unix seconds. */
+  readonly now: number;
+}
+
+export function useChartModel({ curves, axis, log, smoothing, now }: Request): ChartModel {
+  const drawn = useMemo(() => {
+    const plain = curves.map((curve) => stretchesOf(curve, axis));
+    const whole = extent(plain.flat());
+    const length = whole ? memory(smoothing, whole[1] - whole[0]) : 0;
+    const stretches = plain.map((own) =>
+      own.map((each): SmoothStretch => ({ ...each, smoothed: smooth(each.x, each.mean, finite(each), length) })),
+    );
+    return { stretches, whole, gaps: plain.map(gapsOf), ...columns(stretches, log, smoothing !== "off") };
+  }, [curves, axis, log, smoothing]);
+  return useMemo(() => {
+    const only = curves.length > 0 && curves.every((curve) => curve.job === curves[0]?.job) ? curves[0] : undefined;
+    const marks = only ? marksOf(only.job, drawn.stretches.flat(), axis, now) : NO_MARKS;
+    return { ...drawn, marks, whole: withMarks(drawn.whole, marks) };
+  }, [drawn, curves, axis, now]);
+}
+
+const finite = (stretch: Stretch): number[] => stretch.n.map((n, index) => n - (stretch.bad[index] ?? 0));
+
+function columns(stretches: readonly (readonly SmoothStretch[])[], log: boolean, isSmooth: boolean) {
+  const lines: PlotLine[] = [];
+  let leftOut = false;
+  const scale = (column: readonly number[]) => {
+    if (!log) return column;
+    leftOut ||= column.some((value) => value <= 0);
+    return positive(column);
+  };
+  const parts = stretches.flatMap((own, curve) =>
+    own.map((each) => {
+      const line = (kind: PlotLine["kind"]) => lines.push({ curve, kind, superseded: each.superseded });
+      const wanted: (readonly number[])[] = [];
+      if (each.low.some((low, index) => low < (each.high[index] ?? low))) {
+        line("low");
+        line("high");
+        // On a logarithmic scale a band that reaches down to zero ends at the line.
+        const low = each.low.map((value, index) => (log && value <= 0 ? (each.mean[index] ?? value) : value));
+        wanted.push(scale(low), scale(each.high));
+      }
+      if (isSmooth) {
+        line("raw");
+        wanted.push(scale(each.mean));
+      }
+      line("main");
+      wanted.push(scale(isSmooth ? each.smoothed : each.mean));
+      return { x: each.x, columns: wanted };
+    }),
+  );
+  const aligned = align(parts);
+  return { data: { ...aligned, lines }, leftOut };
+}
