@@ -32,7 +32,7 @@ class Answer:
 
     status: TrainerStatus | None = None
     ack: int | None = None
-    """Highest sequence number such that it and all before it are persisted."""
+    """Sequence number of the report that this answers: it is persisted."""
     interval: float = 5.0
     """Seconds that the run should leave between reports."""
     directives: tuple[Directive, ...] = ()
