@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import style from "../../src/styles/chart.css?raw";
+import { COLOURS, curveColour, isDashed } from "../../src/model/palette";
 
 type Colour = readonly [red: number, green: number, blue: number];
 type Matrix = readonly [Colour, Colour, Colour];
@@ -64,16 +64,17 @@ const luminance = (hex: string) => {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 };
 
-const blocks = [...style.matchAll(/:root[^{]*\{([^}]*)\}/g)].map((block) => block[1] ?? "");
-const palette = (block: string) => [...block.matchAll(/--hw-curve-\d: (#[0-9a-f]{6})/g)].map((match) => match[1] ?? "");
-
 describe.each([
-  ["light", blocks[0] ?? "", "#ffffff"],
-  ["dark", blocks[1] ?? "", "#292929"],
-])("curve colours, %s", (_, block, background) => {
-  const colours = palette(block);
+  ["light", false, "#ffffff"],
+  ["dark", true, "#292929"],
+])("curve colours, %s", (_, dark, background) => {
+  const colours = Array.from({ length: COLOURS }, (_each, index) => curveColour(index, dark));
 
-  it("are eight", () => expect(new Set(colours).size).toBe(8));
+  it("repeat dashed", () => {
+    expect(new Set(colours).size).toBe(COLOURS);
+    expect(curveColour(COLOURS + 1, dark)).toBe(colours[1]);
+    expect([isDashed(COLOURS - 1), isDashed(COLOURS)]).toEqual([false, true]);
+  });
 
   it("stand out from the background", () => {
     for (const colour of colours) {

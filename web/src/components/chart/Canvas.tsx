@@ -52,11 +52,11 @@ export function Canvas(props: Props) {
   const { axis, log } = settings;
   const shape = JSON.stringify([model.data.lines, colours]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` and `dark` stand for what is read; data comes below
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for what is read; data comes below
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
-    const ink = readInk(element, colours);
+    const ink = readInk(element, colours, dark);
     const state = live.current;
     const painting = (): Painting => ({
       marks: state.props.model.marks,

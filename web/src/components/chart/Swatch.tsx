@@ -1,7 +1,14 @@
 /** A short line in a curve's colour, dashed where its curve is. */
-import { COLOURS } from "./plot";
+import { curveColour, isDashed } from "../../model/palette";
+import { useDark } from "../../theme";
 
 export function Swatch({ colour }: { readonly colour: number }) {
-  const dashed = colour >= COLOURS ? " hw-swatch--dashed" : "";
-  return <span aria-hidden="true" className={`hw-swatch hw-swatch--${(colour % COLOURS) + 1}${dashed}`} />;
+  const dark = useDark();
+  return (
+    <span
+      aria-hidden="true"
+      className={isDashed(colour) ? "hw-swatch hw-swatch--dashed" : "hw-swatch"}
+      style={{ color: curveColour(colour, dark) }}
+    />
+  );
 }

@@ -20,10 +20,9 @@ export interface Painting {
 
 const severityInk = (severity: Severity, ink: Ink): string => ink[severity];
 
-/** Shades conditions and writes their names above the plot. */
-export function paintBelow(u: uPlot, { marks, texts, ink }: Painting): void {
+/** Shades conditions. */
+export function paintBelow(u: uPlot, { marks, ink }: Painting): void {
   clip(u, (ctx, scale) => {
-    let labelled = Number.NEGATIVE_INFINITY;
     for (const span of marks.conditions) {
       const colour = severityInk(span.severity, ink);
       const left = u.valToPos(span.from, "x", true);
@@ -36,24 +35,34 @@ export function paintBelow(u: uPlot, { marks, texts, ink }: Painting): void {
       ctx.fillStyle = fade(colour, 0.35);
       ctx.fillRect(left + width - scale, u.bbox.top, scale, u.bbox.height);
     }
-    ctx.font = `600 ${10 * scale}px ${ink.font}`;
-    ctx.textBaseline = "top";
-    for (const span of [...marks.conditions].sort((a, b) => a.from - b.from)) {
-      const text = texts.condition(span);
-      const width = ctx.measureText(text).width;
-      const start = Math.max(u.valToPos(span.from, "x", true), u.bbox.left);
-      const left = Math.min(start + 4 * scale, u.bbox.left + u.bbox.width - width - 2 * scale);
-      if (left < labelled + 6 * scale || start > u.bbox.left + u.bbox.width) continue;
-      ctx.fillStyle = severityInk(span.severity, ink);
-      ctx.fillText(text, left, u.bbox.top + 5 * scale);
-      labelled = left + width;
-    }
   });
 }
 
+/** Writes the names of conditions where they begin, as far as there is room. */
+function paintNames(u: uPlot, ctx: CanvasRenderingContext2D, scale: number, { marks, texts, ink }: Painting): void {
+  const right = u.bbox.left + u.bbox.width;
+  let labelled = Number.NEGATIVE_INFINITY;
+  ctx.font = `600 ${10 * scale}px ${ink.font}`;
+  ctx.textBaseline = "top";
+  for (const span of [...marks.conditions].sort((a, b) => a.from - b.from)) {
+    const text = texts.condition(span);
+    const width = ctx.measureText(text).width;
+    const start = Math.max(u.valToPos(span.from, "x", true), u.bbox.left);
+    const left = Math.min(start + 4 * scale, right - width - 4 * scale);
+    if (left < labelled + 6 * scale || start > right || u.valToPos(span.to, "x", true) < u.bbox.left) continue;
+    ctx.fillStyle = fade(ink.surface, 0.8);
+    ctx.fillRect(left - 2 * scale, u.bbox.top + 3 * scale, width + 4 * scale, 13 * scale);
+    ctx.fillStyle = severityInk(span.severity, ink);
+    ctx.fillText(text, left, u.bbox.top + 5 * scale);
+    labelled = left + width;
+  }
+}
+
 /** Draws attempts as upright lines, checkpoints as diamonds on the x axis, and gaps along the lower edge. */
-export function paintAbove(u: uPlot, { marks, gaps, texts, ink }: Painting): void {
+export function paintAbove(u: uPlot, painting: Painting): void {
+  const { marks, gaps, texts, ink } = painting;
   clip(u, (ctx, scale) => {
+    paintNames(u, ctx, scale, painting);
     const bottom = u.bbox.top + u.bbox.height;
     const right = u.bbox.left + u.bbox.width;
     ctx.font = `${10 * scale}px ${ink.font}`;
@@ -103,7 +112,8 @@ function clip(u: uPlot, draw: (ctx: CanvasRenderingContext2D, scale: number) => 
   const { ctx, bbox } = u;
   ctx.save();
   ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height + 6 * devicePixelRatio);
+  const margin = 6 * devicePixelRatio;
+  ctx.rect(bbox.left - margin, bbox.top, bbox.width + 2 * margin, bbox.height + margin);
   ctx.clip();
   ctx.textAlign = "left";
   draw(ctx, devicePixelRatio);

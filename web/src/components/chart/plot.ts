@@ -2,6 +2,7 @@
 import type uPlot from "uplot";
 import type { Cell, Range, XAxis } from "../../model/curves";
 import type { Format } from "../../model/format";
+import { curveColour, isDashed } from "../../model/palette";
 import { linearTicks, logTicks, timeTicks } from "../../model/ticks";
 
 /** `main` is what one reads; `raw` lies behind it where it is smoothed; `low` and `high` bound the band. */
@@ -35,12 +36,7 @@ export interface Ink {
   readonly curves: readonly string[];
 }
 
-/** Colours that are told apart by everyone; later curves repeat them dashed. */
-export const COLOURS = 8;
-
-export const colourVariable = (index: number): string => `--hw-curve-${(index % COLOURS) + 1}`;
-
-export function readInk(element: Element, curves: readonly number[]): Ink {
+export function readInk(element: Element, curves: readonly number[], dark: boolean): Ink {
   const style = getComputedStyle(element);
   const read = (name: string) => style.getPropertyValue(name).trim();
   return {
@@ -52,7 +48,7 @@ export function readInk(element: Element, curves: readonly number[]): Ink {
     critical: read("--pf-t--global--icon--color--status--danger--default"),
     warning: read("--pf-t--global--icon--color--status--warning--default"),
     notice: read("--pf-t--global--icon--color--status--info--default"),
-    curves: curves.map((index) => read(colourVariable(index))),
+    curves: curves.map((index) => curveColour(index, dark)),
   };
 }
 
@@ -161,7 +157,7 @@ function lineOptions(line: PlotLine, { ink, colours }: PlotOptions): uPlot.Serie
   const colour = colourOf(line, ink);
   if (line.kind === "low" || line.kind === "high") return { width: 0, points: { show: false } };
   const faint = line.kind === "raw" || line.superseded;
-  const dashed = line.superseded || (colours[line.curve] ?? 0) >= COLOURS;
+  const dashed = line.superseded || isDashed(colours[line.curve] ?? 0);
   return {
     stroke: fade(colour, line.kind === "raw" ? (line.superseded ? 0.18 : 0.32) : line.superseded ? 0.5 : 1),
     width: faint ? 1 : 1.75,
