@@ -17,6 +17,8 @@ from headway.protocol.job import Job, State
 from headway.protocol.report import EndingKind
 from headway.testing.live import LiveServer, live_server
 
+EXAMPLE = Path(__file__).parents[3] / "examples" / "02-transformers" / "train.py"
+
 LOOP = """
 import headway, pathlib, sys, time
 saved = pathlib.Path(sys.argv[1])
@@ -62,7 +64,7 @@ def steer(quick: LiveServer) -> Iterator[Client]:
 def start(launcher: Any, quick: LiveServer, steer: Client, until: Any) -> Callable[..., Any]:
     """Starts a runner of job ``job`` and waits until the server has heard of a step."""
 
-    def start(code: str, *arguments: object, stepped: bool = True, **request: Any) -> Any:
+    def start(code: str, *arguments: object, stepped: bool = True, timeout: float = 30, **request: Any) -> Any:
         environ = {"HEADWAY_URL": quick.url, "HEADWAY_TOKEN": quick.token}
         command = launcher.python(code, *map(str, arguments))
         process = launcher.start(command, name="job", environ=environ, **request)
@@ -74,7 +76,7 @@ def start(launcher: Any, quick: LiveServer, steer: Client, until: Any) -> Callab
                 return False
             return job.state is State.RUNNING and (not stepped or job.progress.step is not None)
 
-        until(running)
+        until(running, timeout=timeout)
         return process
 
     return start
@@ -155,6 +157,17 @@ def test_a_client_that_cannot_hear_is_ended_after_the_deadline_and_that_is_said(
         CarriedOut.PLATFORM,
         "the run could not hear: ended by SIGTERM after 1 s",
     )
+
+
+@pytest.mark.frameworks
+def test_transformers_own_callback_cannot_hear(start: Any, steer: Client, settled: Any, tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="needs Transformers")
+    code = f"import runpy, sys\nsys.argv[1:] = ['--steps', '1000000', '--output', {str(tmp_path / 'out')!r}]\n"
+    process = start(code + f"runpy.run_path({str(EXAMPLE)!r}, run_name='__main__')", timeout=90)
+    action = settled(steer.stop("job", save=True, notice=2.0))
+    assert action.outcome == "the run could not hear: ended by SIGTERM after 2 s"
+    assert process.wait(30) == 128 + signal.SIGTERM
+    assert steer.job("job").state is State.STOPPED
 
 
 def test_pause_saves_ends_and_keeps_and_resume_goes_on(
