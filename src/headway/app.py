@@ -60,7 +60,8 @@ class Settings:
     server: ServerSettings = field(default_factory=ServerSettings)
     """Settings of the HTTP face. ``allowed_hosts`` by env ``HEADWAY_SERVER_ALLOWED_HOSTS``, separated by commas."""
     hub: HubSettings = field(default_factory=HubSettings)
-    """Settings of the hub; its spool folder is that of ``folders`` when not set."""
+    """Settings of the hub; its spool folder is that of ``folders`` when not set. ``stall_floor`` by env
+    ``HEADWAY_STALL_FLOOR``."""
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -81,6 +82,11 @@ class Settings:
             if store not in ("sqlite", "memory"):
                 raise SettingsError(f"HEADWAY_SERVER_STORE is {store!r}; expected sqlite or memory")
             changes["store"] = store
+        if floor := environ.get("HEADWAY_STALL_FLOOR"):
+            try:
+                changes["hub"] = dataclasses.replace(given.hub, stall_floor=float(floor))
+            except ValueError as error:
+                raise SettingsError(f"HEADWAY_STALL_FLOOR is {floor!r}; expected a number of seconds") from error
         if hosts := environ.get("HEADWAY_SERVER_ALLOWED_HOSTS"):
             names = frozenset(name.strip().lower() for name in hosts.split(",") if name.strip())
             changes["server"] = dataclasses.replace(given.server, allowed_hosts=names)

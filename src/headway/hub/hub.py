@@ -18,7 +18,8 @@ from headway.hub.broadcast import Broadcast, Subscription
 from headway.hub.clock import Clock, SteadyClock
 from headway.hub.entry import Entry
 from headway.hub.intake import Intake
-from headway.hub.loading import load_jobs
+from headway.hub.loading import load_jobs, new_entry, put_back
+from headway.hub.notifiers import Notifiers
 from headway.hub.pacing import Pulse
 from headway.hub.persist import Persister
 from headway.hub.query import page
@@ -32,12 +33,10 @@ from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registration
 from headway.protocol.report import Envelope, Report
 from headway.store.base import Store
 from headway.tracking.actions import ask, commands_for, directives_for
-from headway.tracking.document import load
-from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report, keep_signs_of_life
+from headway.tracking.conditions import standing
+from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report
 from headway.tracking.progress import overall
-from headway.tracking.silence import sweep
 from headway.tracking.state import outcome, refuse_second
-from headway.tracking.tracked import TrackedJob
 from headway.tracking.view import view
 
 __all__ = ["Hub", "HubSettings", "HubStats"]
@@ -74,6 +73,7 @@ class Hub:
         self._reports = self._duplicates = self._points = self._failed = 0
         self._pulse = Pulse(self._ticking, self._settings.tick)
         self._intake = Intake(self, self._clock)
+        self.notifiers = Notifiers()
         self.ready = False
         """Whether it takes reports: from the end of :meth:`start` to the beginning of :meth:`stop`."""
 
@@ -188,7 +188,9 @@ class Hub:
             self._changed(entry)
             await self._persister.keep(entry)
         return LifecycleAnswer(
-            commands=commands_for(entry.job, event.attempt, event.runner), heartbeat=self._settings.heartbeat
+            commands=commands_for(entry.job, event.attempt, event.runner),
+            heartbeat=self._settings.heartbeat,
+            conditions=tuple(standing(entry.job.conditions)),
         )
 
     async def announce(self, key: JobKey) -> Job:
@@ -332,9 +334,9 @@ class Hub:
                 yield
 
     def _look(self, entry: Entry, now: float) -> None:
-        turned = entry.unjudged and judging.assess(entry, now)
-        entry.unjudged = False
-        if sweep(entry.job, now, self._listening_since, self._settings.patience) or turned:
+        before = entry.job.conditions
+        if judging.look(entry, now, self._listening_since, self._settings.patience):
+            self.notifiers.tell(entry.job, before, now)
             entry.forget()
             self._broadcast.changed(entry.job.key)
             self._persister.keep_later(entry)
@@ -352,12 +354,9 @@ class Hub:
         return entry
 
     def _create(self, key: JobKey) -> Entry:
-        if "\0" in key.namespace or "\0" in key.name or not key.namespace or not key.name:
-            raise InvalidError("a name must not be empty, nor hold a NUL", field="name")
         if key in self._unreadable:
             raise self._unreadable[key]
-        now = self._clock()
-        entry = self._jobs[key] = Entry(TrackedJob(key=key, uid=secrets.token_hex(16), created_at=now, updated_at=now))
+        entry = self._jobs[key] = new_entry(key, self._clock())
         return entry
 
     def _changed(self, entry: Entry) -> None:
@@ -386,10 +385,7 @@ class Hub:
                 del self._jobs[key]
                 self._live.discard(key)
         else:
-            known, entry.job, entry.unread = entry.job, load(entry.persisted), []
-            keep_signs_of_life(known, entry.job)
-            entry.unread = []
-            entry.changed()
+            put_back(entry, entry.persisted)
         if self.ready:
             self._broadcast.changed(key)
 

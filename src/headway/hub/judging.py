@@ -19,7 +19,9 @@ from headway.store.base import Store
 from headway.tracking.conditions import merge
 from headway.tracking.fold import Folded
 from headway.tracking.judge import INSIGHT_TYPES, Judge
+from headway.tracking.patience import Patience
 from headway.tracking.progress import overall, standing
+from headway.tracking.silence import sweep
 from headway.tracking.view import directions_of, info_of
 
 logger = logging.getLogger(__name__)
@@ -118,6 +120,13 @@ def assess(entry: Entry, now: float) -> bool:
     job.course = course
     job.conditions, changed = merge(job.conditions, found.findings, INSIGHT_TYPES, now, where.step)
     return changed or turned
+
+
+def look(entry: Entry, now: float, listening_since: float, patience: Patience) -> bool:
+    """Judges one job: what was reported since the last look, and what time alone has changed; whether it made a difference."""
+    turned = entry.unjudged and assess(entry, now)
+    entry.unjudged = False
+    return sweep(entry.job, now, listening_since, patience) or turned
 
 
 async def rebuild(entry: Entry, store: Store, points: int) -> None:

@@ -138,7 +138,7 @@ class StallWatch:
         return max(floor, _USUAL_FACTOR * max(self._gaps), _LONGEST_FACTOR * longest_ever)
 
     def age(self, now: float, *, heard: float | None = None) -> float:
-        """Seconds that the run has stood still at ``now``, as they count against :meth:`limit`. ``heard``: see :meth:`finding`."""
+        """Seconds of standstill at ``now``, as they count against :meth:`limit`. ``heard``: as in :meth:`finding`."""
         if self._since is None:
             return 0.0
         until = min(now, now if self._held is None else self._held, now if heard is None else heard)

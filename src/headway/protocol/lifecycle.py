@@ -8,6 +8,7 @@ from enum import StrEnum
 from headway.protocol.action import ActionOutcome
 from headway.protocol.job import Job, Spec
 from headway.protocol.report import Ending
+from headway.protocol.verdict import Condition
 
 
 class LifecycleKind(StrEnum):
@@ -110,3 +111,5 @@ class LifecycleAnswer:
 
     commands: tuple[Command, ...] = ()
     heartbeat: float = 2.0
+    conditions: tuple[Condition, ...] = ()
+    """Those that stand."""

@@ -154,4 +154,5 @@ def _spec(request: RunRequest) -> Spec:
         price_per_hour=request.price_per_hour,
         command=request.command,
         owner=owner,
+        stall_floor=request.stall_floor,
     )

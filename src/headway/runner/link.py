@@ -19,7 +19,8 @@ from headway.client.events import Backoff
 from headway.errors import ConflictError, NotFoundError, UnavailableError
 from headway.protocol.directive import Answer
 from headway.protocol.job import JobKey
-from headway.protocol.lifecycle import Command, Lifecycle, LifecycleAnswer, LifecycleKind, Registration
+from headway.protocol.lifecycle import Command, Lifecycle, LifecycleAnswer, LifecycleKind, Registration, Stuck
+from headway.protocol.verdict import Condition
 from headway.runner.keep import Kept
 
 _log = logging.getLogger("headway.runner")
@@ -37,6 +38,8 @@ class Link:
         on_command: hears each new command once.
         revive: called when the server is away: may start it.
         say: tells the user what cannot be mended.
+        stuck: gives a process whose interpreter stands still, to be told of.
+        on_conditions: hears what stands, with each answer while the processes run.
     """
 
     def __init__(
@@ -47,6 +50,8 @@ class Link:
         *,
         revive: Callable[[], None],
         say: Callable[[str], None],
+        stuck: Callable[[], Stuck | None] = lambda: None,
+        on_conditions: Callable[[tuple[Condition, ...]], None] = lambda _: None,
     ) -> None:
         self.key = key
         self.reachable = False
@@ -57,6 +62,7 @@ class Link:
         """Called when the server is heard."""
         self._revive = revive
         self._say_why = say
+        self._stuck, self._on_conditions = stuck, on_conditions
         self._lock = threading.Condition()
         self._client: Client | None = None
         self._token: str | None = None
@@ -157,6 +163,8 @@ class Link:
                     self.on_back()
                 for command in answer.commands:
                     self._hear(command)
+                if self._alive:
+                    self._on_conditions(answer.conditions)
             with self._lock:
                 self._lock.wait_for(lambda: self._wake or self._stop, wait)
                 self._wake = False
@@ -174,7 +182,13 @@ class Link:
         with self._lock:
             newest, alive, acks = self._newest, self._alive, tuple(self._acks)
         if newest is not None and alive and (answer is None or acks):
-            event = Lifecycle(kind=LifecycleKind.ALIVE, runner=newest.runner, attempt=newest.attempt, acks=acks)
+            event = Lifecycle(
+                kind=LifecycleKind.ALIVE,
+                runner=newest.runner,
+                attempt=newest.attempt,
+                acks=acks,
+                stuck=self._stuck(),
+            )
             answer = client.lifecycle(self.key, event)
             with self._lock:
                 self._acks = [each for each in self._acks if each not in acks]

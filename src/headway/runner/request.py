@@ -30,6 +30,10 @@ class RunRequest:
     """How often a command that fails is started again, as a further attempt."""
     restart_delay: float = 1.0
     """Seconds before the first restart; doubles with each, up to a minute."""
+    stall_floor: float | None = None
+    """Seconds without a step below which the job is never Stalled; None: as ``HEADWAY_STALL_FLOOR`` or the server has it."""
+    on_condition: tuple[str, ...] = ()
+    """A command for each onset and recovery of a condition: program and arguments, the event on standard input."""
     quiet: bool = False
     """Leave out the line that says what the job is called."""
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))

@@ -16,19 +16,25 @@ from headway.protocol.lifecycle import Command, Lifecycle, LifecycleKind
 from headway.protocol.report import Ending
 from headway.reporter.folders import Folders, private_folder
 from headway.reporter.identity import new_run_id
+from headway.reporter.watchdog import STACKS_VARIABLE
 from headway.runner.answers import Answers
 from headway.runner.enrol import Connector, Enrolment, enrol
 from headway.runner.forward import Forwarder
 from headway.runner.keep import Keep
 from headway.runner.link import Link
 from headway.runner.names import attempt_id
+from headway.runner.on_condition import OnCondition
 from headway.runner.relay import Relay, job_variable, reachable_without_proxy
 from headway.runner.request import RunRequest
+from headway.runner.stacks import Stacks
 
 _DROPPED: Final = ("HEADWAY_TOKEN_FILE", "HEADWAY_CA_FILE", "KUBEFLOW_TRAINER_SERVER_CA_CERT")
 """Variables that would be wrong together with the relay's."""
 _LEAST_SECONDS: Final = 0.2
 """What an ending gets to be told in, where the server did not answer before."""
+
+_EVENT_SECONDS: Final = 5.0
+"""What the user's own command gets for the last events, once the run is over."""
 
 RUNNER_VARIABLE: Final = "HEADWAY_RUNNER"
 """Tells a runner within a runner that the job is tracked already."""
@@ -72,12 +78,18 @@ class Tracking:
         self._relay = Relay(self.key, self._keep, answers, say)
         self._token_file.touch(mode=0o600)
         self._token_file.write_text(self._relay.token, encoding="utf-8")
+        self._stacks = Stacks(folders.runtime / f"stacks-{self.runner}")
+        self._on_condition: OnCondition | None = None
+        if request.on_condition:
+            self._on_condition = OnCondition(request.on_condition, self.key, request.environ, say)
         self._link = Link(
             self.key,
             connector.client,
             on_command,
             revive=connector.revive,
             say=say,
+            stuck=self._stacks.stuck,
+            on_conditions=self._on_condition.hear if self._on_condition is not None else lambda _: None,
         )
         self._forwarder = Forwarder(self._keep, answers, self._link.report, self._link.renew, say)
         self._link.on_back = self._forwarder.nudge
@@ -113,9 +125,12 @@ class Tracking:
             "HEADWAY_JOB": job_variable(self.key),
             "HEADWAY_ATTEMPT": attempt,
             RUNNER_VARIABLE: self.runner,
+            STACKS_VARIABLE: str(self._stacks.folder),
             "KUBEFLOW_TRAINER_SERVER_URL": self._relay.status_url,
             "KUBEFLOW_TRAINER_SERVER_TOKEN": str(self._token_file),
         }
+        if self._request.stall_floor is not None:
+            environ["HEADWAY_STALL_FLOOR"] = f"{self._request.stall_floor:g}"
         reachable_without_proxy(environ)
         return environ
 
@@ -161,6 +176,9 @@ class Tracking:
             self._say(f"how the run ended could not be kept: {error}")
         left = self._keep.close()
         self._token_file.unlink(missing_ok=True)
+        self._stacks.close()
+        if self._on_condition is not None:
+            self._on_condition.close(_EVENT_SECONDS)
         if left or unheard:
             what = f"{left} report{'' if left == 1 else 's'}" if left else "how the run ended"
             self._say(f"not sent: {what}; kept in {self._folders.spool} until a server starts")

@@ -32,12 +32,32 @@ def run(
     restarts: Annotated[
         int, typer.Option(min=0, metavar="N", help="Start again after a failure, at most so often.")
     ] = 0,
+    stall_floor: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            help="Never call it Stalled below so many seconds without a step; else 60.",
+            show_default=False,
+        ),
+    ] = None,
+    on_condition: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CMD",
+            help="Run CMD (no shell) when a condition such as Stalled or Plateaued begins, and when it is withdrawn; it gets "
+            "the event as JSON on standard input.",
+            show_default=False,
+        ),
+    ] = None,
     tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; may be repeated.")] = None,
 ) -> None:
     """Run a training command and track it. Its exit code becomes this one's.
 
     headway run --name fraud-ft --devices 8 --price-per-hour 55 -- python train.py
     """
+    import shlex
+
     from headway.runner import RunRequest
     from headway.runner import run as run_job
 
@@ -52,6 +72,8 @@ def run(
             price_per_hour=price_per_hour,
             restarts=restarts,
             tags=tuple(tag or ()),
+            stall_floor=stall_floor,
+            on_condition=tuple(shlex.split(on_condition or "")),
         )
     )
     raise typer.Exit(code)

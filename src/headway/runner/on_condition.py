@@ -1,0 +1,100 @@
+"""``--on-condition CMD``: a command of the user's own, started once when a condition begins and once when it is withdrawn.
+
+What stands comes with the answers to the runner's life signs; a thread of its own starts the commands one after the other, so
+that nothing else waits for them.
+"""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from headway.protocol.codec import dumps, encode
+from headway.protocol.events import ConditionEvent, EventKind, event_of
+from headway.protocol.job import JobKey
+from headway.protocol.verdict import Condition, ConditionType
+
+_log = logging.getLogger("headway.runner")
+
+_SECONDS: Final = 60.0
+"""How long one command may take; then it is killed."""
+_WAITING: Final = 100
+"""Events that may wait for commands to end; what comes beyond them is left out, and said."""
+
+
+class OnCondition:
+    """Starts the user's command for each event of one job.
+
+    Args:
+        command: program and arguments; no shell. It gets the event as JSON on standard input.
+        key: the job.
+        environ: its environment.
+        say: tells the user one line.
+    """
+
+    def __init__(
+        self, command: Sequence[str], key: JobKey, environ: Mapping[str, str], say: Callable[[str], None]
+    ) -> None:
+        self._command, self._key, self._environ, self._say = list(command), key, dict(environ), say
+        self._stand: dict[tuple[ConditionType, str | None, float], Condition] = {}
+        self._waiting: SimpleQueue[ConditionEvent | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="headway-on-condition", daemon=True)
+        self._thread.start()
+
+    def hear(self, conditions: Sequence[Condition]) -> None:
+        """These conditions stand now; what has begun or ceased since the last call becomes an event."""
+        stand = {(one.type, one.metric, one.since): one for one in conditions if one.until is None}
+        stood, self._stand = self._stand, stand
+        now = time.time()
+        events = [event_of(EventKind.ONSET, self._key, one, now) for name, one in stand.items() if name not in stood]
+        events += [
+            event_of(EventKind.RECOVERY, self._key, replace(one, until=now), now)
+            for name, one in stood.items()
+            if name not in stand
+        ]
+        for event in events:
+            if self._waiting.qsize() >= _WAITING:
+                self._say(f"the command of --on-condition is too slow: {event.condition.type} was left out")
+            else:
+                self._waiting.put(event)
+
+    def close(self, timeout: float) -> None:
+        """No more events; those that wait are handled within ``timeout`` seconds, or left out."""
+        self._waiting.put(None)
+        self._thread.join(timeout)
+        left = 0
+        while True:
+            try:
+                left += self._waiting.get_nowait() is not None
+            except Empty:
+                break
+        if left:
+            self._say(f"the run is over: {left} events were left out of --on-condition")
+
+    def _run(self) -> None:
+        while (event := self._waiting.get()) is not None:
+            try:
+                self._start(event)
+            except (OSError, ValueError, subprocess.SubprocessError) as error:
+                self._say(f"the command of --on-condition failed: {error}")
+
+    def _start(self, event: ConditionEvent) -> None:
+        done = subprocess.run(
+            self._command,
+            input=dumps(encode(event)),
+            env=self._environ,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=_SECONDS,
+            check=False,
+            start_new_session=True,
+        )
+        if done.returncode:
+            last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+            self._say(f"the command of --on-condition ended with exit code {done.returncode}: {''.join(last)}")
