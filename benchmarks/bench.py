@@ -19,10 +19,10 @@ CURVES = HERE.parent.parent / "shared" / "curves"
 JSON = "{results}"
 PLAN: dict[str, tuple[list[str], list[str], float]] = {
     "hotpath": (["--quick"], [], 120),
-    "hung_server": (["--rounds", "1"], ["--rounds", "3"], 150),
+    "hung_server": (["--quick"], ["--rounds", "2"], 240),
     "ingest": (["--quick"], ["--rounds", "2", "--seconds", "4"], 180),
-    "fleet": (["--quick"], [], 120),
-    "overhead": (["--quick"], [], 90),
+    "fleet": (["--quick"], [], 300),
+    "overhead": (["--quick"], [], 120),
     "store": (["--seconds", "1", "--points", "200000", "--jobs", "2000"], ["--seconds", "3"], 120),
     "insight": (["--json", JSON], ["--json", JSON], 90),
     "eta": (["--seeds", "1", "--out", JSON], ["--seeds", "3", "--out", JSON], 60),
@@ -62,7 +62,7 @@ def main() -> int:
                 given += ["--curves", str(arguments.curves)]
             elif name == "insight":
                 given += ["--synthetic", "200"]
-        elif name in ("hung_server", "store"):
+        elif name == "store":
             given += ["--json", str(RESULTS / f"{name}.json")]
         if not run(name, given, seconds):
             failed.append(name)
