@@ -8,7 +8,7 @@ import { hasEnded } from "./verdict";
 export const STALE_SECONDS = 30;
 
 /** Other names of the metrics that the dashboard knows; as in the server's protocol/limits.py. */
-const ALIASES: Readonly<Record<string, readonly string[]>> = {
+const ALIASES: Readonly<Partial<Record<string, readonly string[]>>> = {
   loss: ["train_loss", "train/loss"],
   eval_loss: ["val_loss", "validation_loss", "eval/loss"],
   learning_rate: ["lr", "train/learning_rate"],
@@ -17,8 +17,13 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 
 export type Canonical = "loss" | "eval_loss" | "learning_rate" | "grad_norm";
 
-/** The name that a job gives to a canonical metric; null when it has none. */
-export function metricName(job: Job, canonical: Canonical): string | null {
+/** The canonical name that a metric's own name stands for; its own where it stands for none. */
+export function canonicalName(name: string): string {
+  return Object.keys(ALIASES).find((canonical) => ALIASES[canonical]?.includes(name)) ?? name;
+}
+
+/** The name that a job gives to a metric, canonical or its own; null when it has none. */
+export function metricName(job: Job, canonical: string): string | null {
   if (canonical in job.metrics) return canonical;
   return ALIASES[canonical]?.find((alias) => alias in job.metrics) ?? null;
 }
