@@ -11,6 +11,7 @@ import math
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from headway.cli.render.view import Seen, View
 from headway.protocol.action import Action, ActionKind, CarriedOut
 from headway.protocol.codec import decode, dumps, encode, loads
 from headway.protocol.history import Series, SeriesPoint
-from headway.protocol.job import Attempt, Cost, Eta, Job, JobProgress, Ledger, Platform, Spec, State
+from headway.protocol.job import Attempt, Cost, Eta, Job, JobProgress, Ledger, Platform, RankInfo, Spec, State
 from headway.protocol.report import Checkpoint, Ending, EndingKind, Phase, Unit
 from headway.protocol.verdict import Condition, ConditionType, Severity, Verdict
 
@@ -268,6 +269,74 @@ HOSTILE = Job(
     updated_at=NOW - 100,
 )
 
+STALLED = Job(
+    namespace="local",
+    name="fsdp-70b",
+    uid="01JDX0A0000000000000000008",
+    platform=Platform.LOCAL,
+    state=State.RUNNING,
+    summary="Running, 18 %",
+    verdict=Verdict.STALLED,
+    verdict_text="no step for 25 min, since step 183; …",
+    conditions=(
+        Condition(
+            type=ConditionType.STALLED,
+            severity=Severity.CRITICAL,
+            since=NOW - 1500,
+            since_step=183,
+            evidence={"step": 183, "seconds": 1500.0, "phase": None, "limitSeconds": 60.0, "usualGapSeconds": 1.2},
+            text="no step for 25 min, since step 183; its longest gap of the last 50 is 1.2 s, the limit 60 s; it stands at "
+            "train.py:88 in train_step, inside torch/distributed/distributed_c10d.py:2501 in all_reduce",
+        ),
+    ),
+    progress=JobProgress(percent=18, step=183, total_steps=1000, step_seconds=1.2, last_step_age=1500.0),
+    ranks=(
+        RankInfo(
+            run="01JDX0A0000000000000000009",
+            rank=0,
+            attempt="runner-01JDX-1",
+            last_contact_age=1.0,
+            stack='  File "/home/ada/train.py", line 88, in train_step\n    loss.backward()\n'
+            '  File "/opt/torch/distributed/distributed_c10d.py", line 2501, in all_reduce\n    work.wait()\n',
+        ),
+    ),
+    ledger=Ledger(
+        price_per_hour=55.0,
+        spent=Cost(device_hours=14.2, money=97.63),
+        remaining=Cost(),
+        at_risk=Cost(device_hours=4.9, money=33.7),
+        without_progress=Cost(device_hours=3.33, money=22.92),
+    ),
+    spec=Spec(devices_per_node=8, price_per_hour=55.0, stall_floor=60.0),
+    created_at=NOW - 6500,
+    started_at=NOW - 6390,
+    updated_at=NOW - 1,
+    last_contact_age=1.0,
+)
+
+SLOW = replace(
+    HEALTHY,
+    name="slow-node",
+    verdict=Verdict.SLOW,
+    conditions=(
+        Condition(
+            type=ConditionType.SLOW,
+            severity=Severity.WARNING,
+            since=NOW - 600,
+            since_step=400,
+            evidence={"ratio": 1.83, "stepSeconds": 2.2, "bestStepSeconds": 1.2, "seconds": 600.0},
+            text="steps take 1.8 x as long as they did at best (2.2 s against 1.2 s), since step 400, for 10 min",
+        ),
+    ),
+)
+
+UNDECIDED = replace(
+    HEALTHY,
+    name="noisy",
+    verdict=Verdict.UNDECIDED,
+    verdict_text="no measurable improvement of loss for 40 min; a verdict needs about 350 more points",
+)
+
 ALL = (HEALTHY, PLATEAU, CRASHED, EARLY, MUTE, QUEUED, HOSTILE)
 HISTORY = {
     "loss": [2.0 * math.exp(-i / 30) + 0.23 for i in range(90)],
@@ -390,3 +459,10 @@ def test_every_field_of_a_job_is_documented() -> None:
     text = (Path(__file__).parents[2] / "docs" / "reference" / "cli-json.md").read_text(encoding="utf-8")
     missing = [field for field in encode(HEALTHY) if f"`{field}`" not in text]
     assert not missing
+
+
+def test_verdicts_with_their_evidence_and_price() -> None:
+    view = View(now=NOW, width=130, fancy=True)
+    check("ls-verdicts.txt", text_of(listing([seen(job) for job in (STALLED, SLOW, UNDECIDED)], view), 130))
+    for job in (STALLED, UNDECIDED):
+        check(f"show-{job.verdict.value.lower()}.txt", text_of(page(seen(job), {}, view), 130))

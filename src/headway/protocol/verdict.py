@@ -73,6 +73,18 @@ SEVERITY: Final[dict[ConditionType, Severity]] = {
 """Severity of each type, in the order in which the gravest is chosen."""
 
 
+GOES_NOWHERE: Final = frozenset(
+    {
+        ConditionType.STALLED,
+        ConditionType.NON_FINITE,
+        ConditionType.DIVERGING,
+        ConditionType.RESTART_LOOP,
+        ConditionType.PLATEAUED,
+    }
+)
+"""What says that nothing is gained: the ledger counts what is spent since."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
     """One thing that the numbers say, with the figures that it rests on."""

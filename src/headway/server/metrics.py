@@ -75,6 +75,28 @@ def _job_families(jobs: list[Job]) -> Iterator[tuple[str, str, list[Sample]]]:
     yield "headway_job_last_contact_age_seconds", "Seconds since the job was last heard.", gauge(ages)
     steps = [(job, job.progress.last_step_age) for job in jobs]
     yield "headway_job_last_step_age_seconds", "Seconds since a step advanced.", gauge(steps)
+    stand = [
+        ({**_labels(job), "condition": one.type.value, "metric": one.metric or "", "severity": one.severity.value}, 1.0)
+        for job in jobs
+        for one in job.conditions
+        if one.until is None
+    ]
+    yield "headway_job_condition", "Conditions of the job: 1 for each that stands.", stand
+    hours, money = list(_costs(jobs, "device_hours")), list(_costs(jobs, "money"))
+    yield "headway_job_device_hours", "Device hours: spent, remaining, at_risk, and without_progress.", hours
+    yield (
+        "headway_job_cost",
+        "Cost, in the currency of the job's price: spent, remaining, at_risk, without_progress.",
+        money,
+    )
+
+
+def _costs(jobs: list[Job], what: str) -> Iterator[Sample]:
+    for job in jobs:
+        for kind in ("spent", "remaining", "at_risk", "without_progress"):
+            amount = getattr(getattr(job.ledger, kind), what)
+            if amount is not None:
+                yield {**_labels(job), "kind": kind}, amount
 
 
 def _labels(job: Job) -> dict[str, str]:

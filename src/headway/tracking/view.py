@@ -8,7 +8,7 @@ from headway.insight.eta import EtaEstimate
 from headway.protocol.job import Attempt, Eta, Job, RankInfo, State
 from headway.protocol.limits import CANONICAL_DIRECTIONS, CANONICAL_METRICS
 from headway.protocol.report import Checkpoint, RunInfo
-from headway.protocol.verdict import ConditionType, Verdict
+from headway.protocol.verdict import GOES_NOWHERE, Verdict
 from headway.tracking.actions import records
 from headway.tracking.attempts import AttemptState
 from headway.tracking.conditions import standing as those_standing
@@ -18,16 +18,6 @@ from headway.tracking.progress import Overall, best_metrics, newest_metrics, ove
 from headway.tracking.runs import RunState
 from headway.tracking.state import Outcome, governing, outcome, summary
 from headway.tracking.tracked import TrackedJob
-
-_GOES_NOWHERE = frozenset(
-    {
-        ConditionType.STALLED,
-        ConditionType.NON_FINITE,
-        ConditionType.DIVERGING,
-        ConditionType.RESTART_LOOP,
-        ConditionType.PLATEAUED,
-    }
-)
 
 
 def view(job: TrackedJob, now: float) -> Job:
@@ -271,6 +261,6 @@ def _without_progress(job: TrackedJob, end: Outcome, now: float) -> float:
     """Seconds in Running since nothing was gained any more; of a job that ended, if it ended that way."""
     ended = end.ended_at if end.state.ended and end.ended_at is not None else math.inf
     onsets = [
-        one.since for one in job.conditions if one.type in _GOES_NOWHERE and (one.until is None or one.until >= ended)
+        one.since for one in job.conditions if one.type in GOES_NOWHERE and (one.until is None or one.until >= ended)
     ]
     return running_seconds(job, end, now, min(onsets)) if onsets else 0.0

@@ -17,6 +17,8 @@ _NARROWEST = {"STATE": 16, "NAME": 20, "NAMESPACE": 12}
 """How far these shrink before a column is left out."""
 _BARS = ((10, 6), (5, 4), (0, 1))
 """Widths of the bar, and down to which rank columns are left out before the next narrower bar is tried."""
+_WORTH_SAYING = 0.01
+"""Money below this is not told apart."""
 _STALE = 15.0
 _SILENT = 60.0
 
@@ -115,6 +117,16 @@ def _updated(seen: Seen, view: View) -> Text:
     return Text(words.ago(age), "bold red" if age > _SILENT else "yellow" if age > _STALE else "")
 
 
+def _spent(seen: Seen, _view: View) -> Text:
+    ledger = seen.job.ledger
+    if ledger.spent.money is None:
+        return Text(words.NONE, "dim")
+    lost = ledger.without_progress.money
+    if not lost or lost < _WORTH_SAYING:
+        return Text(words.money(ledger.spent.money))
+    return Text.assemble(words.money(ledger.spent.money), (f" ({words.money(lost)} for nothing)", "yellow"))
+
+
 NAMESPACE = Column("NAMESPACE", _namespace, 0)
 COLUMNS = (
     Column("NAME", _name, 0),
@@ -124,6 +136,7 @@ COLUMNS = (
     Column("ETA", _eta, 2),
     Column("STEP", _step, 4),
     Column("LOSS", _metric("loss"), 3),
+    Column("SPENT", _spent, 4),
     Column("AGE", _age, 6),
     Column("UPDATED", _updated, 5),
 )
@@ -133,9 +146,10 @@ LIVE_COLUMNS = (
     *COLUMNS[:6],
     Column("EPOCH", _epoch, 7),
     COLUMNS[6],
+    COLUMNS[7],
     Column("GRAD NORM", _metric("grad_norm"), 8),
     Column("LEARN RATE", _metric("learning_rate"), 9),
-    COLUMNS[8],
+    COLUMNS[9],
 )
 """What ``watch`` shows: the figures of a running job instead of its age."""
 
@@ -145,6 +159,8 @@ def listing(
 ) -> list[Text]:
     """A header line and one line a job, in columns that hold whatever the values are."""
     columns = (NAMESPACE, *columns) if namespaces else tuple(columns)
+    if all(seen.job.ledger.spent.money is None for seen in jobs):
+        columns = tuple(column for column in columns if column.cell is not _spent)
     for bar, rank in _BARS if view.fancy and view.width is not None else ((0, 0),):
         rows = [[column.cell(seen, replace(view, bar=bar)) for column in columns] for seen in jobs]
         widths = [

@@ -25,12 +25,13 @@ from headway.cli.render.view import (
 from headway.protocol.action import CarriedOut
 from headway.protocol.job import Attempt, Cost, Job, State
 from headway.protocol.report import Phase
-from headway.protocol.verdict import Condition
+from headway.protocol.verdict import GOES_NOWHERE, Condition, ConditionType, Verdict
 
 _LOG_LINES = 20
 _ACTIONS = 10
 """Actions that are shown, the newest last."""
 _CURVE = 32
+_STACK_LINES = 12
 _AT_THE_END = 5.0
 """Seconds before a job's end within which a condition that ceased to stand was not withdrawn: the job was over."""
 
@@ -91,13 +92,24 @@ def head(sheet: Sheet, seen: Seen) -> None:
 
 
 def _verdict(sheet: Sheet, seen: Seen) -> None:
-    conditions = sorted(seen.job.conditions, key=lambda each: (each.until is not None, -each.since))
-    if not conditions:
+    job = seen.job
+    stand = standing(job)
+    past = sorted((each for each in job.conditions if each.until is not None), key=lambda each: -each.since)
+    said = job.verdict_text if not stand and job.verdict not in {None, Verdict.PROGRESSING} else None
+    if not stand and not past and not said:
         return
     sheet.heading("Verdict")
-    stand = standing(seen.job)
-    for condition in [*stand, *(each for each in conditions if each.until is not None)]:
-        _condition(sheet, condition, seen.job)
+    if said and job.verdict is not None:
+        sheet.line("  ", (job.verdict.value, verdict_style(job.verdict)))
+        sheet.paragraph(said, indent="    ")
+    nowhere = min((each for each in stand if each.type in GOES_NOWHERE), key=lambda each: each.since, default=None)
+    for condition in [*stand, *past]:
+        _condition(sheet, condition, job, priced=condition is nowhere)
+    stack = next((rank.stack for rank in job.ranks if rank.stack), None)
+    if stack and any(each.type is ConditionType.STALLED for each in stand):
+        sheet.heading("Where it stands")
+        for line in stack.rstrip().splitlines()[-_STACK_LINES:]:
+            sheet.line("  ", Text(words.clean_log(line), "dim" if sheet.view.fancy else ""))
 
 
 def condition_title(condition: Condition, view: View, job: Job) -> list[str | tuple[str, str]]:
@@ -116,10 +128,13 @@ def condition_title(condition: Condition, view: View, job: Job) -> list[str | tu
     return [(f"{condition.type.value}{subject}", style), ("  " + when, "dim" if view.fancy else "")]
 
 
-def _condition(sheet: Sheet, condition: Condition, job: Job) -> None:
+def _condition(sheet: Sheet, condition: Condition, job: Job, *, priced: bool = False) -> None:
     sheet.line("  ", *condition_title(condition, sheet.view, job))
     if condition.text:
         sheet.paragraph(condition.text, indent="    ")
+    since, ahead = _cost(job.ledger.without_progress), _cost(job.ledger.remaining)
+    if priced and since:
+        sheet.paragraph(f"spent since then: {since}" + (f"; to go: {ahead}" if ahead else ""), indent="    ")
     if condition.until is None and condition.evidence:
         figures = [
             f"{name} {words.number(value) if isinstance(value, (int, float)) else value}"

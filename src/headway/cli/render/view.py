@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headway.cli.render import words
 from headway.protocol.job import Job, State
 from headway.protocol.limits import CANONICAL_METRICS
-from headway.protocol.verdict import SEVERITY, Condition, Severity, Verdict
+from headway.protocol.verdict import SEVERITY, Condition, ConditionType, Severity, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,10 @@ def standing(job: Job) -> list[Condition]:
 
 
 def verdict_words(seen: Seen, now: float) -> str:
-    """The verdict in a few words, with how long it has stood: ``Plateaued 6.2 h``; ``-`` for a job that does not run."""
+    """The verdict in a few words, with how long it has stood or how bad it is; ``-`` for a job that does not run.
+
+    ``Plateaued 6.2 h``, ``Slow x1.8``.
+    """
     job = seen.job
     if job.verdict is None:
         return words.NONE
@@ -109,7 +112,10 @@ def verdict_words(seen: Seen, now: float) -> str:
     if text.startswith(word) and len(text) <= _VERDICT_WIDTH:
         return text
     cause = next((each for each in standing(job) if each.type.value == word), None)
-    return f"{word} {words.span(now - cause.since)}" if cause else word
+    if cause is None:
+        return word
+    ratio = cause.evidence.get("ratio") if cause.type is ConditionType.SLOW else None
+    return f"{word} x{ratio:.2g}" if isinstance(ratio, float) else f"{word} {words.span(now - cause.since)}"
 
 
 def metric(job: Job, canonical: str) -> float | None:
