@@ -1,5 +1,4 @@
 import "@patternfly/react-core/dist/styles/base.css";
-import "./styles/app.css";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -8,6 +7,8 @@ import { RetryContext, StoreContext } from "./api/react";
 import { connect, JobStore } from "./api/store";
 import { I18nProvider } from "./i18n";
 import { applyTheme } from "./theme";
+// Last: what is ours comes after the components' own.
+import "./styles/app.css";
 
 applyTheme();
 const store = new JobStore();

@@ -10,7 +10,7 @@ export function Cost({ cost }: { readonly cost: Amount | undefined }) {
   const device = hours === null ? null : t("jobs.deviceHours", { amount: hours });
   if (money === null && device === null) return <Unknown />;
   return (
-    <span className="hw-number" title={money === null ? undefined : (device ?? undefined)}>
+    <span className="hw-number hw-cut" title={device ?? undefined}>
       {money ?? device}
     </span>
   );

@@ -60,7 +60,7 @@ export function JobTable({ rows, listing, onSort, selected, onSelect, open, onOp
         variant="compact"
         gridBreakPoint=""
         isStickyHeader
-        className="hw-table"
+        className="hw-jobs-table"
         style={{ minInlineSize: `${least}rem` }}
       >
         <colgroup>
@@ -87,6 +87,7 @@ export function JobTable({ rows, listing, onSort, selected, onSelect, open, onOp
               <Th
                 key={column}
                 className={`hw-col-${column}`}
+                modifier="wrap"
                 {...(isSort(column) && {
                   sort: {
                     columnIndex: index,

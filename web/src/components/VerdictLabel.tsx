@@ -21,7 +21,7 @@ export const VerdictLabel = memo(function VerdictLabel({ verdict, since }: Props
   const { t } = useI18n();
   if (verdict === null) return <Unknown />;
   return (
-    <Label color={verdictTone(verdict)} icon={icon(verdict)} isCompact variant="outline" className="hw-label">
+    <Label color={verdictTone(verdict)} icon={icon(verdict)} isCompact className="hw-label">
       {t(`verdict.${verdict}`)}
       {since && <span className="hw-label-since"> {since}</span>}
     </Label>

@@ -4,21 +4,21 @@ import type { Column } from "./listing";
 /** Widths in rem; what room is left is shared in their proportion. */
 export const WIDTHS: Readonly<Record<Column | "select", number>> = {
   select: 2.5,
-  name: 12,
-  namespace: 7,
-  state: 6.75,
-  verdict: 12,
-  progress: 9,
-  eta: 6.75,
-  finish: 6,
-  loss: 10,
-  devices: 6,
-  cost: 6.5,
+  name: 11,
+  namespace: 6.25,
+  state: 6.25,
+  verdict: 10.75,
+  progress: 8,
+  eta: 6.25,
+  finish: 5.5,
+  loss: 9.25,
+  devices: 5.5,
+  cost: 5.75,
   age: 5,
-  updated: 6.5,
-  framework: 8,
-  owner: 6.5,
-  tags: 9,
+  updated: 5.75,
+  framework: 7,
+  owner: 6,
+  tags: 8,
 };
 
 /** What a narrow place leaves out, first things first. */
@@ -33,8 +33,8 @@ const DROPPED: readonly Column[] = [
   "namespace",
   "finish",
   "loss",
-  "state",
   "eta",
+  "state",
 ];
 
 /** The least width of a table with these columns, in rem. */

@@ -48,7 +48,7 @@ export function JobPanel({ jobKey, onClose }: Props) {
   return (
     <DrawerPanelContent
       isResizable
-      defaultSize="720px"
+      defaultSize="46%"
       minSize="420px"
       maxSize="75%"
       resizeAriaLabel={t("job.resize")}

@@ -10,7 +10,7 @@ export default {
   "jobs.column.eta": "Remaining",
   "jobs.column.finish": "Ends",
   "jobs.column.loss": "Loss",
-  "jobs.column.devices": "Nodes × devices",
+  "jobs.column.devices": "Nodes × devices",
   "jobs.column.cost": "Cost so far",
   "jobs.column.age": "Age",
   "jobs.column.updated": "Last update",

@@ -13,7 +13,7 @@ export default {
   "jobs.column.eta": "Rimanente",
   "jobs.column.finish": "Fine",
   "jobs.column.loss": "Loss",
-  "jobs.column.devices": "Nodi × dispositivi",
+  "jobs.column.devices": "Nodi × dispositivi",
   "jobs.column.cost": "Costo finora",
   "jobs.column.age": "Età",
   "jobs.column.updated": "Ultimo aggiornamento",

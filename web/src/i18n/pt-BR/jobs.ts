@@ -13,7 +13,7 @@ export default {
   "jobs.column.eta": "Restante",
   "jobs.column.finish": "Término",
   "jobs.column.loss": "Loss",
-  "jobs.column.devices": "Nós × dispositivos",
+  "jobs.column.devices": "Nós × dispositivos",
   "jobs.column.cost": "Custo até agora",
   "jobs.column.age": "Idade",
   "jobs.column.updated": "Última atualização",
