@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from generate_docs import routes
+from reference.http import routes
 
 from headway.protocol.codec import dumps
 from headway.server.openapi import build

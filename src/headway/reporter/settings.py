@@ -25,7 +25,7 @@ class Settings:
     """How the reporter works. Times are seconds."""
 
     disabled: bool = False
-    """``HEADWAY_DISABLED=1``: every call is a no-op."""
+    """``HEADWAY_DISABLED=1``: with ``1``, every call is a no-op."""
     url: str | None = None
     """``HEADWAY_URL``: base URL of the server or relay to report to."""
     job: JobKey | None = None
@@ -33,21 +33,21 @@ class Settings:
     token: str | None = field(default=None, repr=False)
     """``HEADWAY_TOKEN``: the bearer token."""
     token_file: Path | None = None
-    """``HEADWAY_TOKEN_FILE``, or ``KUBEFLOW_TRAINER_SERVER_TOKEN``: read again when the server refuses what it held."""
+    """``HEADWAY_TOKEN_FILE``, or ``KUBEFLOW_TRAINER_SERVER_TOKEN``: file with the token; read again when that is refused."""
     ca_file: Path | None = None
-    """``HEADWAY_CA_FILE``, or ``KUBEFLOW_TRAINER_SERVER_CA_CERT``: certificates to trust; unset: the system's."""
+    """``HEADWAY_CA_FILE``, or ``KUBEFLOW_TRAINER_SERVER_CA_CERT``: file of certificates to trust; unset: the system's."""
     kubeflow_url: str | None = None
-    """``KUBEFLOW_TRAINER_SERVER_URL``: full status URL of one TrainJob. Used only without ``url``."""
+    """``KUBEFLOW_TRAINER_SERVER_URL``: full status URL of one TrainJob. Used only without ``HEADWAY_URL``."""
     interval: float | None = None
-    """``HEADWAY_INTERVAL``: time between reports. Unset: what the server asks for; 1 before its first answer, and 5 for a
+    """``HEADWAY_INTERVAL``: seconds between reports. Unset: what the server asks for; 1 before its first answer, and 5 for a
     Kubeflow server, which takes five posts a second from all jobs together."""
     stall_floor: float | None = None
     """``HEADWAY_STALL_FLOOR``: seconds without a step below which the run is never Stalled. Unset: 60, or what the server has."""
     stacks: Path | None = None
     """``HEADWAY_STACKS``: the runner's folder for stacks of processes whose interpreter stands still."""
     finish_timeout: float = _FINISH_TIMEOUT
-    """``HEADWAY_FINISH_TIMEOUT``: longest that the end of a run waits for the last report; then it is spooled. Short, since
-    devices are held meanwhile."""
+    """``HEADWAY_FINISH_TIMEOUT``: seconds that the end of a run waits at most for the last report; then it is spooled. Short,
+    since devices are held meanwhile. Unset: 3."""
     tick: float = 1.0
     """Time between two foldings of steps into a point: fine enough for a chart, coarse enough to cost nothing."""
     request_timeout: float = 5.0
