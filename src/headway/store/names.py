@@ -1,4 +1,4 @@
-"""Which names a store can keep."""
+"""Which names a store can keep: any text but NUL and half characters, which SQLite or UTF-8 cannot hold."""
 
 from __future__ import annotations
 

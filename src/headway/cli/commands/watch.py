@@ -1,4 +1,4 @@
-"""``headway watch``: jobs, live."""
+"""``headway watch``: jobs drawn live, until they end or Ctrl-C is pressed."""
 
 from __future__ import annotations
 
