@@ -27,7 +27,7 @@ from headway.server.params import read_key
 WRITE_HEADER = "headway-request"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _BEARER = "bearer "
-_HOW = "give a token: `Authorization: Bearer …`; on this machine, `headway` commands and the link of `headway server status` do"
+_HOW = "give a token: `Authorization: Bearer …`; on this machine, `headway` commands and the link of `headway ui` do"
 
 
 Connection = ASGIConnection[Any, Any, Any, Any]

@@ -175,9 +175,7 @@ class Keyring:
         """
         until = self._codes.pop(code, 0.0)
         if until <= self._wall():
-            raise ForbiddenError(
-                "this login link was used before or is too old; `headway server status` gives a new one"
-            )
+            raise ForbiddenError("this login link was used before or is too old; `headway ui` gives a new one")
 
     def _sign(self, audience: str, seconds: float) -> str:
         now = int(self._wall())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,10 @@ def test_variables(tmp_path: Path) -> None:
 def test_url_without_a_token() -> None:
     (only,) = checks.variables({"HEADWAY_URL": "http://gpu-01:4321"})
     assert only.level is Level.WARN
+
+
+def test_every_variable_that_the_code_reads_is_known_to_the_doctor() -> None:
+    source = Path(checks.__file__).parents[1]
+    texts = (path.read_text(encoding="utf-8") for path in source.rglob("*.py"))
+    read = {name for text in texts for name in re.findall(r"\bHEADWAY_[A-Z_]*[A-Z]\b", text)} - {"HEADWAY_TEST"}
+    assert read <= checks.VARIABLES

@@ -26,7 +26,7 @@ def doctor(json: Json = False) -> None:
                 {"level": check.level.value, "subject": check.subject, "text": check.text, "todo": check.todo}
             )
             continue
-        line = Text.assemble((f"{check.level.value:<5}", styles[check.level]), f"{words.clean(check.subject):<16}")
+        line = Text.assemble((f"{check.level.value:<5}", styles[check.level]), f"{words.clean(check.subject):<15} ")
         lines = [line.append(words.clean(check.text))]
         if check.todo:
             lines.append(Text.assemble(" " * 21, ("-> ", "dim"), words.clean(check.todo)))
