@@ -6,10 +6,12 @@ export interface Reading {
   readonly value: number;
 }
 
-/** What there is to say of one curve; null in the fields of one without a finite value. */
+/** What there is to say of one curve; null in what it lacks. */
 export interface Digest {
   readonly first: Reading | null;
   readonly last: Reading | null;
+  /** The newest value, finite or not. */
+  readonly newest: number | null;
   readonly lowest: Reading | null;
   readonly highest: Reading | null;
   /** How many values were not finite. */
@@ -20,6 +22,7 @@ export interface Digest {
 export function digest(stretches: readonly Stretch[]): Digest {
   let first: Reading | null = null;
   let last: Reading | null = null;
+  let newest: number | null = null;
   let lowest: Reading | null = null;
   let highest: Reading | null = null;
   let bad = 0;
@@ -28,6 +31,7 @@ export function digest(stretches: readonly Stretch[]): Digest {
     part.step.forEach((step, index) => {
       bad += part.bad[index] ?? 0;
       const value = part.mean[index] ?? Number.NaN;
+      newest = value;
       if (!Number.isFinite(value)) return;
       const low = part.low[index] ?? value;
       const high = part.high[index] ?? value;
@@ -37,7 +41,7 @@ export function digest(stretches: readonly Stretch[]): Digest {
       if (highest === null || high > highest.value) highest = { step, value: high };
     });
   }
-  return { first, last, lowest, highest, bad };
+  return { first, last, newest, lowest, highest, bad };
 }
 
 /** One curve's point nearest to an x, superseded ones last; null when none is near (`reach`, in units of x). */

@@ -1,11 +1,69 @@
-import { PageSection, Title } from "@patternfly/react-core";
+/** Runs side by side: chosen in the address, ranked by a metric, their curves over each other. */
+import { EmptyState, EmptyStateBody, EmptyStateFooter, PageSection, Title } from "@patternfly/react-core";
+import ChartLineIcon from "@patternfly/react-icons/dist/esm/icons/chart-line-icon";
+import { useMemo } from "react";
+import { useFleet } from "../api/react";
+import { CompareCharts } from "../components/compare/CompareCharts";
+import { CompareTable } from "../components/compare/CompareTable";
+import { RunPicker } from "../components/compare/RunPicker";
+import { runsOf } from "../components/compare/run";
+import { useSame } from "../components/useSame";
 import { useI18n } from "../i18n";
+import { type Comparison, metricColumns, parameters, readComparison, writeComparison } from "../model/compare";
+import { changeQuery, useAddress } from "../router";
+import "../styles/compare.css";
+
+/** More cannot be told apart by colour and dashes. */
+const MOST = 16;
 
 export function Compare() {
   const { t } = useI18n();
+  const { query } = useAddress();
+  const { list, byKey, known } = useFleet();
+  const { keys, by } = useMemo(() => readComparison(query), [query]);
+  const shown = keys.slice(0, MOST);
+  const found = useSame(shown.flatMap((key) => byKey.get(key) ?? []));
+  const runs = useMemo(() => runsOf(found), [found]);
+  const jobs = useMemo(() => runs.map((run) => run.seen.job), [runs]);
+  const columns = useMemo(() => metricColumns(jobs), [jobs]);
+  const differing = useMemo(() => parameters(jobs), [jobs]);
+  const rankable = columns.filter((column) => column.direction !== null);
+  const main = rankable.find((column) => column.metric === by) ?? rankable[0];
+
+  const change = (changes: Partial<Comparison>) =>
+    changeQuery((written) => writeComparison({ ...readComparison(written), ...changes }, written));
+  const picker = <RunPicker all={list} chosen={shown} limit={MOST} onChange={(chosen) => change({ keys: chosen })} />;
+  const gone = known ? shown.length - found.length : 0;
+
+  if (runs.length === 0) {
+    return (
+      <PageSection isFilled>
+        <EmptyState headingLevel="h1" titleText={t("compare.title")} icon={ChartLineIcon} variant="lg">
+          <EmptyStateBody>{gone > 0 ? t("compare.gone", { count: gone }) : t("compare.none")}</EmptyStateBody>
+          <EmptyStateFooter>{picker}</EmptyStateFooter>
+        </EmptyState>
+      </PageSection>
+    );
+  }
   return (
-    <PageSection isFilled>
-      <Title headingLevel="h1">{t("compare.title")}</Title>
+    <PageSection isFilled className="hw-compare-page">
+      <div className="hw-compare-page__head">
+        <Title headingLevel="h1" size="xl">
+          {t("compare.title")}
+        </Title>
+        {picker}
+        {gone > 0 && <span className="hw-compare-page__note">{t("compare.gone", { count: gone })}</span>}
+        {keys.length > MOST && <span className="hw-compare-page__note">{t("compare.most", { count: MOST })}</span>}
+      </div>
+      <CompareTable
+        runs={runs}
+        columns={columns}
+        parameters={differing}
+        by={main?.metric ?? null}
+        onRankBy={(metric) => change({ by: metric })}
+        onRemove={(key) => change({ keys: keys.filter((each) => each !== key) })}
+      />
+      <CompareCharts runs={runs} columns={columns} />
     </PageSection>
   );
 }

@@ -224,11 +224,12 @@ describe("reading", () => {
     expect(digest(stretches)).toEqual({
       first: { step: 10, value: 5 },
       last: { step: 40, value: 2 },
+      newest: 2,
       lowest: { step: 40, value: 1.5 },
       highest: { step: 10, value: 5.5 },
       bad: 0,
     });
-    expect(digest([])).toEqual({ first: null, last: null, lowest: null, highest: null, bad: 0 });
+    expect(digest([])).toEqual({ first: null, last: null, newest: null, lowest: null, highest: null, bad: 0 });
   });
 });
 

@@ -21,13 +21,13 @@ export function Legend({ curves, model, pointer }: Props & { readonly pointer: P
   return (
     <span className="hw-chart__legend">
       {curves.map((curve, index) => {
-        const last = digest(model.stretches[index] ?? []).last;
+        const { newest } = digest(model.stretches[index] ?? []);
         const read = readings?.find((each) => each.index === index);
         return (
           <span key={curve.id} className="hw-chart__entry">
             <Swatch colour={curve.colour} />
             <span className="hw-chart__name">{curve.label}</span>
-            <span className="hw-chart__value">{format.value(pointer ? read?.raw : last?.value)}</span>
+            <span className="hw-chart__value">{format.value(pointer ? read?.raw : newest)}</span>
           </span>
         );
       })}

@@ -1,3 +1,27 @@
 export default {
   "compare.title": "Compare",
+  "compare.choose": "Choose runs",
+  "compare.none":
+    "Choose two or more runs to see their curves over each other, who is best at what, and in what they differ.",
+  "compare.gone": {
+    one: "{count} chosen run is not there any more.",
+    other: "{count} chosen runs are not there any more.",
+  },
+  "compare.most": { one: "Only the first run is shown.", other: "Only the first {count} runs are shown." },
+  "compare.table": "Runs side by side",
+  "compare.rankedBy": "Runs ranked by {metric}",
+  "compare.rankBy": "Rank by {metric}",
+  "compare.min": "lower is better",
+  "compare.max": "higher is better",
+  "compare.noDirection": "It is not known which way is better",
+  "compare.run": "Run",
+  "compare.metrics": "Metrics: newest, best",
+  "compare.parameters": "Hyperparameters that differ",
+  "compare.same": { one: "({count} is the same)", other: "({count} are the same)" },
+  "compare.allSame": "all the same",
+  "compare.time": "Time",
+  "compare.bestValue": "best {value}",
+  "compare.bestOfAll": "Best of all:",
+  "compare.remove": "Remove {name}",
+  "compare.curves": "Curves",
 } as const;
