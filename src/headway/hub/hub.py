@@ -135,7 +135,7 @@ class Hub:
             entry = self._create(key)
         folded = fold_report(entry.job, report, envelope, self._clock())
         if folded.newest:
-            judging.observe(entry, folded, behind=self._pulse.behind)
+            judging.observe(entry, folded)
             judge = entry.job.judge
             if judge is not None and judge.insight is None and entry.backlog is None:
                 self._spawn(judging.rebuild(entry, self._store, self._settings.insight_points))

@@ -12,6 +12,7 @@ from typing import Final
 from headway.errors import HeadwayError
 from headway.hub.entry import Entry
 from headway.insight.assess import RunInsight
+from headway.insight.merging import merged
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import JobKey
 from headway.protocol.report import Cell, Point, Progress
@@ -27,8 +28,10 @@ from headway.tracking.view import directions_of, info_of
 logger = logging.getLogger(__name__)
 
 MOST_UNREAD: Final = 512
-"""Points of one job that may wait for insight. Where more come than can be read, every other one is left out: the trend is in
-what remains, and the history keeps all."""
+"""Points of one job that may wait for insight; where there are more, neighbours are merged."""
+MOST_READ: Final = 12
+"""Points of one job that insight reads at a look: more are merged into so many. So what a look costs does not grow with how
+densely a run reports, and 24 of them, the fewest that show a trend, still come within seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,8 @@ class _Past:
     began: int | None
 
 
-def observe(entry: Entry, folded: Folded, *, behind: bool) -> None:
-    """Feeds the newest report of the writing run of the current attempt.
-
-    Its points are left for :func:`catch_up`; where they pile up they are read at once or, with ``behind``, thinned.
-    """
+def observe(entry: Entry, folded: Folded) -> None:
+    """Feeds the newest report of the writing run of the current attempt; its points are left for :func:`catch_up`."""
     job, attempt, run = entry.job, folded.attempt, folded.run
     judge = job.judge
     if judge is None:
@@ -82,10 +82,7 @@ def observe(entry: Entry, folded: Folded, *, behind: bool) -> None:
         usual_gap=run.usual_gap,
     )
     if len(entry.unread) > MOST_UNREAD:
-        if behind:
-            entry.unread = entry.unread[1::2]
-        else:
-            catch_up(entry)
+        entry.unread = merged(entry.unread, MOST_UNREAD // 2)
 
 
 def catch_up(entry: Entry) -> None:
@@ -95,7 +92,7 @@ def catch_up(entry: Entry) -> None:
         return
     entry.unread = []
     if judge is not None and judge.insight is not None:
-        judge.read(points, total=overall(entry.job).total, epoch=entry.unread_epoch)
+        judge.read(merged(points, MOST_READ), total=overall(entry.job).total, epoch=entry.unread_epoch)
 
 
 def _age(progress: Progress) -> float:

@@ -31,16 +31,12 @@ class Pulse:
     def __init__(self, ticking: Callable[[], Iterator[None]], interval: float) -> None:
         self._ticking = ticking
         self._interval = interval
-        self.behind = False
-        """Whether the last tick had more to do than it had time for."""
 
     async def beat(self) -> None:
         """Goes on until it is cancelled."""
         while True:
             await asyncio.sleep(self._interval)
-            begun = time.monotonic()
             try:
                 await in_slices(self._ticking())
             except Exception:  # the clock must go on for all other jobs
                 logger.exception("looking at the clock failed")
-            self.behind = time.monotonic() - begun > self._interval

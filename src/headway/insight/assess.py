@@ -45,15 +45,18 @@ class RunInsight:
         """The next attempt begins at time ``start``, resumed from ``step`` where that is known."""
         self._run.begin_attempt(start, step=step)
 
-    def observe(self, point: Point, *, total_steps: int | None = None, epoch: float | None = None) -> None:
+    def observe(
+        self, point: Point, *, total_steps: int | None = None, epoch: float | None = None, more: bool = False
+    ) -> None:
         """Take in one point. Points come in order; one from before the last in time is late, and changes nothing.
 
         Args:
             point: metric values at a step; ``t`` is seconds since the attempt began, NaN where no times are known.
             total_steps: steps in all, where they are known; not positive: they are not known any more.
             epoch: epochs done at this point, if no metric says so.
+            more: further points follow at once: trends, which cost most, are looked at after the last of them.
         """
-        self._run.observe(point, total_steps=total_steps, epoch=epoch)
+        self._run.observe(point, total_steps=total_steps, epoch=epoch, more=more)
 
     @property
     def primary(self) -> str | None:

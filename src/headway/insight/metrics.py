@@ -41,6 +41,8 @@ _EXACT: Final[dict[str, Role]] = {
     for name in names.split()
 }
 _SEPARATORS: Final = re.compile(r"[^a-z0-9]+")
+EPOCH_NAMES: Final = ("epoch", "train/epoch")
+"""Metrics that tell how many epochs are done."""
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from headway.insight.axis import Axis
-from headway.insight.metrics import Role, role_of
+from headway.insight.metrics import EPOCH_NAMES, Role, role_of
 from headway.insight.overfit import falling
 from headway.insight.plateau import Course, PlateauJudge
 from headway.insight.series import MetricSeries
@@ -21,7 +21,6 @@ from headway.protocol.report import Cell, Point
 
 _ENOUGH_EVALUATIONS: Final = 12
 _SEVERAL_EPOCHS: Final = 1.5
-_EPOCH_NAMES: Final = ("epoch", "train/epoch")
 _FEW: Final = 24
 _EARLY_SHARE: Final = 0.1
 _MOST_METRICS: Final = 256
@@ -43,6 +42,8 @@ class RunState:
         self._declared = dict(directions)
         self._chosen = metric
         self._start = 0.0
+        self._grown: dict[MetricWatch, PlateauJudge] = {}
+        """What has taken in values since trends were looked at last."""
         self._epochs: tuple[float, float, float, float] | None = None
         """Step and epoch where epochs were first and last known."""
 
@@ -58,7 +59,9 @@ class RunState:
         for watch in self.watches.values():
             watch.begin_again(self.axis, self.total)
 
-    def observe(self, point: Point, *, total_steps: int | None = None, epoch: float | None = None) -> None:
+    def observe(
+        self, point: Point, *, total_steps: int | None = None, epoch: float | None = None, more: bool = False
+    ) -> None:
         """Take in one point. Points come in order; one from before the last in time is late, and changes nothing."""
         step, t = float(point.step), self._start + point.t
         axis = self.axis
@@ -73,25 +76,25 @@ class RunState:
         rate = next((cell.mean for name, cell in point.metrics.items() if role_of(name) is Role.LEARNING_RATE), None)
         axis.add(step, t, rate)
         if epoch is None:
-            epoch = next((point.metrics[name].mean for name in _EPOCH_NAMES if name in point.metrics), None)
+            epoch = next((point.metrics[name].mean for name in EPOCH_NAMES if name in point.metrics), None)
         if epoch is not None and math.isfinite(epoch):
             first = self._epochs[:2] if self._epochs else (step, epoch)
             self._epochs = (*first, step, epoch)
-        self._take(step, point)
+        self._take(step, point, more=more)
 
     def _back_to(self, step: float) -> None:
         self.axis.cut(step)
         for watch in self.watches.values():
             watch.cut(step)
 
-    def _take(self, step: float, point: Point) -> None:
+    def _take(self, step: float, point: Point, *, more: bool) -> None:
         fresh: list[tuple[MetricWatch, float]] = []
         hidden = self._hides_nan(point)
         before = len(self.watches)
         for name, cell in point.metrics.items():
             watch = self.watches.get(name)
             if watch is None:
-                if role_of(name) is Role.LEARNING_RATE or name in _EPOCH_NAMES or len(self.watches) >= _MOST_METRICS:
+                if role_of(name) is Role.LEARNING_RATE or name in EPOCH_NAMES or len(self.watches) >= _MOST_METRICS:
                     continue
                 watch = self.watches[name] = MetricWatch(name, self._declared)
             mean = _reading(cell)
@@ -108,11 +111,20 @@ class RunState:
             if watch.is_stale(moved=moved):
                 continue
             watch.accept(step, mean, train, early=early)
-            if watch.plateau is not None and (watch is self.primary or self._is_next(watch)):
-                looked = watch.plateau.consider(watch.series, self.axis, self.total, self._epoch_steps())
+            if watch.plateau is not None:
+                self._grown[watch] = watch.plateau
+        if not more:
+            self._look()
+
+    def _look(self) -> None:
+        """Look at the trend of what has grown, where the run is or may be judged by it."""
+        for watch, plateau in self._grown.items():
+            if watch is self.primary or self._is_next(watch):
+                looked = plateau.consider(watch.series, self.axis, self.total, self._epoch_steps())
                 if looked and watch.series.role is Role.EVAL_LOSS:
-                    self._compare_with_train(watch.plateau)
+                    self._compare_with_train(plateau)
                     self._cast()
+        self._grown.clear()
 
     def _compare_with_train(self, judge: PlateauJudge) -> None:
         """See whether the training loss still falls where evaluation stands still; it takes more to change one's mind."""

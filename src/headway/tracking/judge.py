@@ -121,8 +121,8 @@ class Judge:
     def read(self, points: Sequence[Point], *, total: int | None = None, epoch: float | None = None) -> None:
         """Reads points of the current attempt, in order. ``epoch`` is how many were done at the last of them."""
         if self.insight is not None:
-            for index, point in enumerate(points, 1):
-                self.insight.observe(point, total_steps=total, epoch=epoch if index == len(points) else None)
+            for left, point in zip(range(len(points) - 1, -1, -1), points, strict=True):
+                self.insight.observe(point, total_steps=total, epoch=None if left else epoch, more=left > 0)
 
     def estimate(self, now: float, total: int | None) -> EtaEstimate | None:
         """When the job will end, seen from ``now``.

@@ -1,0 +1,90 @@
+"""Fewer points that say the same: counts, means and second moments of all that they stand for."""
+
+import math
+import random
+from statistics import fmean
+
+import pytest
+
+from headway.insight.assess import RunInsight
+from headway.insight.merging import merged, pooled
+from headway.protocol.report import Cell, Point
+
+
+def cell_of(samples: list[float]) -> Cell:
+    mean = fmean(samples)
+    return Cell(mean, len(samples), sum((each - mean) ** 2 for each in samples))
+
+
+def test_what_is_few_enough_stays_as_it_is():
+    points = [Point(step, float(step), {"loss": Cell(1.0)}) for step in range(12)]
+
+    assert merged(points, 12) == points
+
+
+def test_merged_points_stand_where_the_last_of_each_group_stood():
+    points = [Point(step, step / 10, {"loss": Cell(float(step))}) for step in range(1, 101)]
+
+    fewer = merged(points, 12)
+
+    assert len(fewer) == 12
+    assert fewer[-1].step == 100
+    assert fewer[-1].t == pytest.approx(10.0)
+    assert [point.step for point in fewer] == sorted(point.step for point in fewer)
+    assert sum(point.metrics["loss"].n for point in fewer) == 100
+
+
+def test_pooled_cells_are_the_cell_of_all_samples():
+    random.seed(5)
+    groups = [[random.gauss(2.0, 0.5) for _ in range(size)] for size in (1, 9, 4, 30)]
+
+    whole = cell_of([sample for group in groups for sample in group])
+    together = pooled([cell_of(group) for group in groups])
+
+    assert together.n == whole.n
+    assert together.mean == pytest.approx(whole.mean)
+    assert together.m2 == pytest.approx(whole.m2)
+
+
+def test_what_is_not_finite_is_counted_and_left_out_of_the_mean():
+    together = pooled([Cell(1.0, 2, 0.0, 0), Cell(math.nan, 3, 0.0, 3), Cell(4.0, 5, 1.0, 4)])
+
+    assert together == Cell(2.0, 10, pytest.approx(7.0), 7)
+    assert math.isnan(pooled([Cell(math.nan, 1, 0.0, 1), Cell(math.nan, 1, 0.0, 1)]).mean)
+    assert pooled([Cell(math.inf, 1, 0.0, 1)] * 3).mean == math.inf
+
+
+def test_a_value_that_repeats_still_does_to_the_bit():
+    assert pooled([Cell(0.1, n) for n in (3, 7, 9)]).mean == 0.1
+
+
+def test_metrics_that_only_some_points_have_are_kept():
+    points = [Point(step, float(step), {"loss": Cell(1.0)}) for step in range(1, 41)]
+    points[17] = Point(18, 18.0, {"loss": Cell(1.0), "eval_loss": Cell(3.0)})
+
+    found = [point.metrics["eval_loss"] for point in merged(points, 4) if "eval_loss" in point.metrics]
+
+    assert found == [Cell(3.0)]
+
+
+def test_the_learning_rate_and_the_epoch_are_the_newest():
+    points = [
+        Point(step, float(step), {"learning_rate": Cell(1.0 / step), "epoch": Cell(step / 10)}) for step in range(1, 21)
+    ]
+
+    last = merged(points, 2)[-1]
+
+    assert last.metrics == {"learning_rate": Cell(0.05), "epoch": Cell(2.0)}
+
+
+def test_trends_are_looked_at_after_the_last_point_that_comes_at_once():
+    random.seed(7)
+    points = [Point(step, float(step), {"loss": Cell(1.0 + random.gauss(0, 0.01))}) for step in range(1, 401)]
+    insight = RunInsight()
+    for point in points[:-1]:
+        insight.observe(point, total_steps=500, more=True)
+    before = insight.assess(400.0).text
+
+    insight.observe(points[-1], total_steps=500)
+
+    assert before != insight.assess(400.0).text
