@@ -73,6 +73,12 @@ export function overview(fleet: readonly Seen[]): Overview {
   };
 }
 
+function put<K, T>(groups: Map<K, T[]>, key: K, member: T): void {
+  const members = groups.get(key);
+  if (members) members.push(member);
+  else groups.set(key, [member]);
+}
+
 /** Jobs of one verdict while they run, of one state otherwise. */
 export interface VerdictGroup {
   readonly kind: "verdict" | "state";
@@ -86,7 +92,7 @@ export function byVerdict(fleet: readonly Seen[]): VerdictGroup[] {
   const groups = new Map<string, Job[]>();
   for (const { job } of fleet) {
     const id = job.state === "Running" && job.verdict !== null ? `verdict ${job.verdict}` : `state ${job.state}`;
-    groups.set(id, [...(groups.get(id) ?? []), job]);
+    put(groups, id, job);
   }
   const group = (kind: VerdictGroup["kind"], name: Verdict | State): VerdictGroup[] => {
     const jobs = groups.get(`${kind} ${name}`);
@@ -113,7 +119,7 @@ export function shares(fleet: readonly Seen[], by: GroupBy): ShareGroup[] {
   const groups = new Map<string | null, Seen[]>();
   for (const seen of fleet) {
     const name = by === "namespace" ? seen.job.namespace : seen.job.spec.owner || null;
-    groups.set(name, [...(groups.get(name) ?? []), seen]);
+    put(groups, name, seen);
   }
   return [...groups]
     .map(([name, members]): ShareGroup => {

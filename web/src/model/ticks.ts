@@ -46,3 +46,8 @@ function multiples(from: number, to: number, step: number): number[] {
   }
   return ticks;
 }
+
+/** Round times of day between two moments (Unix seconds), at most `most`; `behind`: seconds that the clock is behind UTC. */
+export function clockTicks(from: number, to: number, most: number, behind: number): number[] {
+  return timeTicks(from - behind, to - behind, most).map((tick) => tick + behind);
+}

@@ -11,6 +11,7 @@ import { useSame } from "../components/useSame";
 import { useI18n } from "../i18n";
 import { type Comparison, metricColumns, parameters, readComparison, writeComparison } from "../model/compare";
 import { changeQuery, useAddress } from "../router";
+import "../styles/table.css";
 import "../styles/compare.css";
 
 /** More cannot be told apart by colour and dashes. */

@@ -2,6 +2,7 @@
 import { useI18n } from "../../i18n";
 import { extent, type XAxis } from "../../model/curves";
 import { digest, type Reading, samples } from "../../model/digest";
+import "../../styles/table.css";
 import { Figure } from "../Figure";
 import type { ChartCurve } from "./Chart";
 import { xLabel } from "./plot";
