@@ -3,7 +3,13 @@ import type { Cost as Amount } from "../api/types";
 import { useI18n } from "../i18n";
 import { Unknown } from "./Figure";
 
-export function Cost({ cost }: { readonly cost: Amount | undefined }) {
+interface Props {
+  readonly cost: Amount | undefined;
+  /** Whether there is little room for a unit. */
+  readonly isShort?: boolean;
+}
+
+export function Cost({ cost, isShort = false }: Props) {
   const { t, format } = useI18n();
   const money = format.money(cost?.money);
   const hours = format.amount(cost?.deviceHours);
@@ -11,7 +17,7 @@ export function Cost({ cost }: { readonly cost: Amount | undefined }) {
   if (money === null && device === null) return <Unknown />;
   return (
     <span className="hw-number hw-cut" title={device ?? undefined}>
-      {money ?? device}
+      {money ?? (isShort && hours !== null ? t("jobs.deviceHoursShort", { amount: hours }) : device)}
     </span>
   );
 }

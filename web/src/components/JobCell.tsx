@@ -41,7 +41,7 @@ export function JobCell({ column, seen }: Props) {
     case "devices":
       return <Devices seen={seen} />;
     case "cost":
-      return <Cost cost={job.ledger.spent} />;
+      return <Cost cost={job.ledger.spent} isShort />;
     case "age":
       return <Age seen={seen} />;
     case "updated":

@@ -47,9 +47,13 @@ export function JobTable({ rows, listing, onSort, selected, onSelect, open, onOp
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   const size = useSize(scroller);
-  const columns = listing.columns === DEFAULT_COLUMNS ? fitColumns(listing.columns, size / rem()) : listing.columns;
+  // The usual columns are fitted to the room there is; chosen ones are all there, and scroll.
+  const isUsual = listing.columns === DEFAULT_COLUMNS;
+  const columns = isUsual ? fitColumns(listing.columns, size / rem()) : listing.columns;
   const shown = ["select", ...columns] as const;
-  const least = widthOf(columns);
+  const whole = widthOf(columns);
+  const width = (column: (typeof shown)[number]) =>
+    isUsual ? `${(100 * WIDTHS[column]) / whole}%` : `${WIDTHS[column]}rem`;
   const allSelected = rows.length > 0 && rows.every((row) => selected.has(row.key));
 
   return (
@@ -61,11 +65,11 @@ export function JobTable({ rows, listing, onSort, selected, onSelect, open, onOp
         gridBreakPoint=""
         isStickyHeader
         className="hw-jobs-table"
-        style={{ minInlineSize: `${least}rem` }}
+        style={isUsual ? undefined : { minInlineSize: `${whole}rem` }}
       >
         <colgroup>
           {shown.map((column) => (
-            <col key={column} className={`hw-col-${column}`} style={{ inlineSize: `${WIDTHS[column]}rem` }} />
+            <col key={column} className={`hw-col-${column}`} style={{ inlineSize: width(column) }} />
           ))}
         </colgroup>
         <Thead>

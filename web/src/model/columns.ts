@@ -4,11 +4,11 @@ import type { Column } from "./listing";
 /** Widths in rem; what room is left is shared in their proportion. */
 export const WIDTHS: Readonly<Record<Column | "select", number>> = {
   select: 2.5,
-  name: 11,
+  name: 10.5,
   namespace: 6.25,
   state: 6.25,
-  verdict: 10.75,
-  progress: 8,
+  verdict: 10.25,
+  progress: 7.5,
   eta: 6.25,
   finish: 5.5,
   loss: 9.25,

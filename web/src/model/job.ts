@@ -125,6 +125,6 @@ export function commandLine(verb: "checkpoint" | "pause" | "resume" | "stop" | "
 
 /** A word as a POSIX shell reads it. */
 export function quote(word: string): string {
-  if (/^[A-Za-z0-9_./:@%+=,][A-Za-z0-9_./:@%+=,-]*$/.test(word)) return word;
+  if (/^[A-Za-z0-9_./:@%+=,-]+$/.test(word)) return word;
   return `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -40,6 +40,7 @@ export default {
   "jobs.updatedNow": "now",
   "jobs.since": "since {moment}",
   "jobs.deviceHours": "{amount} device-h",
+  "jobs.deviceHoursShort": "{amount} dev-h",
   "jobs.progressOf": "Progress of {name}",
   "jobs.steps": "{step} of {total} steps",
   "jobs.stepsUnknownTotal": "{step} steps",

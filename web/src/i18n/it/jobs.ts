@@ -44,6 +44,7 @@ export default {
   "jobs.updatedNow": "ora",
   "jobs.since": "da {moment}",
   "jobs.deviceHours": "{amount} ore-dispositivo",
+  "jobs.deviceHoursShort": "{amount} h-disp.",
   "jobs.progressOf": "Avanzamento di {name}",
   "jobs.steps": "{step} di {total} passi",
   "jobs.stepsUnknownTotal": "{step} passi",

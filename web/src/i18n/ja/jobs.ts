@@ -43,6 +43,7 @@ export default {
   "jobs.updatedNow": "たった今",
   "jobs.since": "{moment} から",
   "jobs.deviceHours": "{amount} デバイス時間",
+  "jobs.deviceHoursShort": "{amount} 台時",
   "jobs.progressOf": "{name} の進捗",
   "jobs.steps": "{total} ステップ中 {step}",
   "jobs.stepsUnknownTotal": "{step} ステップ",

@@ -44,6 +44,7 @@ export default {
   "jobs.updatedNow": "agora",
   "jobs.since": "desde {moment}",
   "jobs.deviceHours": "{amount} h-dispositivo",
+  "jobs.deviceHoursShort": "{amount} h-disp.",
   "jobs.progressOf": "Progresso de {name}",
   "jobs.steps": "{step} de {total} passos",
   "jobs.stepsUnknownTotal": "{step} passos",
