@@ -28,6 +28,7 @@ from headway.errors import HeadwayError, SettingsError, StoreLockedError
 from headway.hub.hub import Hub, HubSettings
 from headway.reporter.discovery import ServerRecord, read_record, write_record
 from headway.reporter.folders import Folders, private_folder
+from headway.server.answers import write_json
 from headway.server.app import create_app
 from headway.server.context import Context
 from headway.server.settings import DEFAULT_PORT, ServerSettings
@@ -168,7 +169,7 @@ def _bind(host: str, port: int) -> socket.socket:
 @contextlib.asynccontextmanager
 async def running_hub(settings: Settings, store: Store) -> AsyncIterator[Hub]:
     """A hub over a store, started, and stopped at the end."""
-    hub_settings = settings.hub
+    hub_settings = dataclasses.replace(settings.hub, write_json=write_json)
     if hub_settings.spool is None:
         hub_settings = dataclasses.replace(hub_settings, spool=settings.folders.spool)
     hub = Hub(store, settings=hub_settings)

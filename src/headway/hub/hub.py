@@ -60,7 +60,7 @@ class Hub:
         """Jobs that time can change."""
         self._unreadable: dict[JobKey, StoreCorruptError] = {}
         """Jobs whose document cannot be understood: they are left alone until they are deleted."""
-        self._persister = Persister(store, self._clock, self._restore)
+        self._persister = Persister(store, self._clock, self._restore, self._settings.write_json)
         self._broadcast = Broadcast(
             self._show,
             lambda: self._jobs,

@@ -16,6 +16,7 @@ from headway.hub.clock import Clock
 from headway.hub.entry import Entry, Group, Waiting
 from headway.protocol.job import JobKey
 from headway.store.base import Completion, PointBatch, Store, Write
+from headway.tracking.document import Write as WriteJson
 from headway.tracking.document import dump
 from headway.tracking.fold import History
 
@@ -25,10 +26,11 @@ logger = logging.getLogger(__name__)
 class Persister:
     """The hub's only way to the store."""
 
-    def __init__(self, store: Store, clock: Clock, restore: Callable[[Entry], None]) -> None:
+    def __init__(self, store: Store, clock: Clock, restore: Callable[[Entry], None], write_json: WriteJson) -> None:
         self._store = store
         self._clock = clock
         self._restore = restore
+        self._write_json = write_json
         self._loop: asyncio.AbstractEventLoop | None = None
         self.waiting = 0
         """Writes that the store has not answered yet."""
@@ -77,7 +79,7 @@ class Persister:
     def _flush(self, entry: Entry) -> None:
         waiting, entry.queue = entry.queue, []
         batches = [_batch(one.history) for one in waiting if one.history is not None]
-        document = dump(entry.job, self._clock())
+        document = dump(entry.job, self._clock(), self._write_json)
         last = batches.pop() if batches else None
         key = entry.job.key
         group = entry.group = Group(waiting, document, len(batches) + 1)

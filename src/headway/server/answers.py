@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import Any, Final
 
@@ -32,6 +33,14 @@ SECURITY_HEADERS: Final = (
 )
 NO_STORE: Final = (b"cache-control", b"no-store")
 _BUSY_SECONDS: Final = 1.0
+
+
+def write_json(value: object) -> bytes:
+    """A JSON value in bytes, several times as fast as the standard library writes it."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # half of a surrogate pair: JSON has a way to write it, UTF-8 does not
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def document(value: object, *, code: int = 200) -> Response[bytes]:

@@ -49,7 +49,7 @@ class AttemptState:
     runs: dict[str, RunState] = field(default_factory=dict)
     lost_at: float | None = None
     """When sight of it was lost; cleared by the next word."""
-    fragment: str | None = None
+    fragment: bytes | None = None
     """Its part of the stored document, as long as nothing changes."""
 
     @property

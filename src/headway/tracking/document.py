@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 from headway.errors import InvalidError, StoreCorruptError
 from headway.protocol import codec
@@ -26,22 +27,34 @@ VERSION: Final = 1
 PACE_SECONDS: Final = 60.0
 """What was learnt of the pace is encoded anew this often: it is much, and old knowledge of it is nearly as good."""
 
-_write: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+Write: TypeAlias = Callable[[object], bytes]
+"""Writes a JSON value without blanks. All numbers in it are finite."""
+
 _INF: Final = math.inf
+_encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
-def dump(job: TrackedJob, now: float) -> bytes:
-    """The stored form of a job."""
+def write_json(value: object) -> bytes:
+    """JSON by the standard library."""
+    return _encode(value).encode()
+
+
+def dump(job: TrackedJob, now: float, write: Write = write_json) -> bytes:
+    """The stored form of a job. Where a faster ``write`` is at hand, it saves most of the time."""
     if job.head_fragment is None:
-        job.head_fragment = _write(_head(job))[1:-1]
+        job.head_fragment = write(_head(job))[1:-1]
     if job.conditions_fragment is None or job.conditions_fragment[0] is not job.conditions:
-        job.conditions_fragment = (job.conditions, _write(codec.encode(job.conditions)))
-    attempts = ",".join([attempt.fragment or _attempt_fragment(attempt) for attempt in job.ordered])
-    course = _write(list(job.course)) if job.course is not None else "null"
-    return (
-        f'{{"v":{VERSION},{job.head_fragment},"updatedAt":{job.updated_at!r},"conditions":{job.conditions_fragment[1]},'
-        f'"course":{course},"pace":{_pace_fragment(job.judge, now)},"attempts":[{attempts}]}}'
-    ).encode()
+        job.conditions_fragment = (job.conditions, write(codec.encode(job.conditions)))
+    attempts = b",".join([attempt.fragment or _attempt_fragment(attempt, write) for attempt in job.ordered])
+    return b'{"v":%d,%b,"updatedAt":%b,"conditions":%b,"course":%b,"pace":%b,"attempts":[%b]}' % (
+        VERSION,
+        job.head_fragment,
+        write(job.updated_at),
+        job.conditions_fragment[1],
+        write(job.course),
+        _pace_fragment(job.judge, now, write),
+        attempts,
+    )
 
 
 def load(document: bytes) -> TrackedJob:
@@ -131,16 +144,16 @@ def _job(value: dict[str, Any]) -> TrackedJob:
     return job
 
 
-def _pace_fragment(judge: Judge | None, now: float) -> str:
+def _pace_fragment(judge: Judge | None, now: float, write: Write) -> bytes:
     if judge is None or judge.attempt is None:
-        return "null"
+        return b"null"
     if judge.fragment is None or not 0 <= now - judge.fragment_at < PACE_SECONDS:
-        judge.fragment, judge.fragment_at = _write(codec.encode(judge.dump())), now
+        judge.fragment, judge.fragment_at = write(codec.encode(judge.dump())), now
     return judge.fragment
 
 
-def _attempt_fragment(attempt: AttemptState) -> str:
-    head = _write(
+def _attempt_fragment(attempt: AttemptState, write: Write) -> bytes:
+    head = write(
         {
             "id": attempt.id,
             "knownAt": attempt.known_at,
@@ -153,8 +166,11 @@ def _attempt_fragment(attempt: AttemptState) -> str:
             },
         }
     )[:-1]
-    runs = ",".join([run.fragment or _run_fragment(run) for run in attempt.runs.values() if run.wrote or run.ending])
-    attempt.fragment = f'{head},"runs":[{runs}]}}'
+    told = [run for run in attempt.runs.values() if run.wrote or run.ending]
+    attempt.fragment = b'%b,"runs":[%b]}' % (
+        head,
+        b",".join([run.fragment or _run_fragment(run, write) for run in told]),
+    )
     return attempt.fragment
 
 
@@ -174,9 +190,8 @@ def _attempt(value: dict[str, Any]) -> AttemptState:
     return attempt
 
 
-def _run_fragment(run: RunState) -> str:
-    saved, info, ending, stock = run.checkpoint, run.info, run.ending, run.stock
-    value: dict[str, Any] = {
+def _run_fragment(run: RunState, write: Write) -> bytes:
+    news = {
         "run": run.run,
         "rank": run.rank,
         "worldSize": run.world_size,
@@ -193,6 +208,20 @@ def _run_fragment(run: RunState) -> str:
         "metrics": _metrics(run.metrics),
         "gaps": run.gaps,
     }
+    if run.stock is not None:
+        claim, final, worth, (low, high) = run.stock.claim, run.stock.final, run.stock.worth, run.stock.epoch_bounds
+        news["stock"] = [claim, final, worth, low, None if high == _INF else high]
+    rest = (run.checkpoint, run.info, run.ending, run.stack, run.warnings)
+    if run.rest_fragment is None or run.rest_fragment[0] != rest:  # mostly the same objects, which costs no comparison
+        run.rest_fragment = rest, _rest_fragment(run, write)
+    run.fragment = b"%b%b}" % (write(news)[:-1], run.rest_fragment[1])
+    return run.fragment
+
+
+def _rest_fragment(run: RunState, write: Write) -> bytes:
+    """What is not said with every report: members of an object, with a comma before each."""
+    saved, info, ending = run.checkpoint, run.info, run.ending
+    value: dict[str, Any] = {}
     if saved is not None:
         value["checkpoint"] = [*saved[:3], codec.encode(saved[3])]
     if info is not None:
@@ -203,11 +232,7 @@ def _run_fragment(run: RunState) -> str:
         value["stack"] = run.stack
     if run.warnings:
         value["warnings"] = run.warnings
-    if stock is not None:
-        low, high = stock.epoch_bounds
-        value["stock"] = [stock.claim, stock.final, stock.worth, low, None if high == _INF else high]
-    run.fragment = _write(value)
-    return run.fragment
+    return b",%b" % write(value)[1:-1] if value else b""
 
 
 def _metrics(metrics: dict[str, MetricState]) -> dict[str, list[Any]]:

@@ -62,7 +62,7 @@ class Judge:
         """The attempt's clock at the newest report."""
         self.spoke_at = 0.0
         """The server's clock at the newest report."""
-        self.fragment: str | None = None
+        self.fragment: bytes | None = None
         self.fragment_at = 0.0
         self._made: tuple[float, str | None, int | None, EtaEstimate] | None = None
         """The newest estimate: when, for which attempt and total, what."""

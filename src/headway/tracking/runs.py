@@ -56,6 +56,7 @@ class RunState:
         "metrics",
         "origin",
         "rank",
+        "rest_fragment",
         "run",
         "seen",
         "seq",
@@ -110,8 +111,10 @@ class RunState:
         self.gaps: list[float] = []
         """Seconds between the newest reports."""
         self.stock: StockState | None = None
-        self.fragment: str | None = None
+        self.fragment: bytes | None = None
         """Its part of the stored document, as long as nothing changes."""
+        self.rest_fragment: tuple[tuple[object, ...], bytes] | None = None
+        """What of it is not said with every report, and that part's own."""
 
     @property
     def order(self) -> tuple[float, str]:

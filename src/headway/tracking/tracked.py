@@ -67,9 +67,9 @@ class TrackedJob:
     """How the run goes where no condition stands, as insight saw it last."""
     judge: Judge | None = None
     """What learns the pace and the course of the current attempt; None until it is needed."""
-    head_fragment: str | None = None
+    head_fragment: bytes | None = None
     """The part of the stored document that rarely changes."""
-    conditions_fragment: tuple[tuple[Condition, ...], str] | None = None
+    conditions_fragment: tuple[tuple[Condition, ...], bytes] | None = None
     """The conditions that were encoded last, and their part of the stored document."""
 
     @property

@@ -11,6 +11,7 @@ from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.job import JobKey, Spec
 from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
 from headway.protocol.report import Checkpoint, Ending, EndingKind, Envelope, RunInfo
+from headway.server.answers import write_json
 from headway.testing.reports import SyntheticRun, transformers_last, transformers_post
 from headway.tracking.actions import commands_for, fold_action
 from headway.tracking.document import dump, load
@@ -76,3 +77,14 @@ def test_a_newer_version_is_not_guessed_at():
     value["v"] = 2
     with pytest.raises(StoreCorruptError, match="newer"):
         load(json.dumps(value).encode())
+
+
+def test_the_servers_own_writer_stores_the_same():
+    job = a_full_job()
+    slowly = json.loads(dump(job, NOW))
+
+    assert json.loads(dump(load(dump(job, NOW)), NOW, write_json)) == slowly
+
+
+def test_text_that_utf8_has_no_bytes_for_is_stored_too():
+    assert json.loads(write_json({"run": "half \ud800 a pair"})) == {"run": "half \ud800 a pair"}
