@@ -6,11 +6,13 @@ import asyncio
 import logging
 import math
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final
 
 from headway.errors import HeadwayError
 from headway.hub.entry import Entry
+from headway.hub.pacing import paced
 from headway.insight.assess import RunInsight
 from headway.insight.merging import merged
 from headway.protocol.history import Series, SeriesQuery
@@ -32,6 +34,10 @@ MOST_UNREAD: Final = 512
 MOST_READ: Final = 12
 """Points of one job that insight reads at a look: more are merged into so many. So what a look costs does not grow with how
 densely a run reports, and 24 of them, the fewest that show a trend, still come within seconds."""
+
+_reader: Final = ThreadPoolExecutor(1, thread_name_prefix="headway-rebuild")
+"""Reads histories back one after the other: after a restart all running jobs ask for theirs within a second, and several threads
+at once would leave the event loop a small share of the interpreter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +141,8 @@ async def rebuild(entry: Entry, store: Store, points: int) -> None:
     insight = RunInsight(directions=directions)
     entry.backlog = []
     try:
-        await asyncio.to_thread(_read, insight, store, job.key, past, SeriesQuery(points=points), total)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(_reader, _read, insight, store, job.key, past, SeriesQuery(points=points), total)
     except HeadwayError as error:
         logger.warning("the history of %s could not be read, so its curves are judged from now on: %s", job.key, error)
         insight = RunInsight(directions=directions)
@@ -153,7 +160,7 @@ def _read(  # noqa: PLR0917 - each is a part of one reading
 ) -> None:
     for index, attempt in enumerate(past):
         insight.begin_attempt(attempt.start, step=attempt.began if index else None)
-        for point in _points(store.series(key, replace(query, attempt=attempt.attempt))):
+        for point in paced(_points(store.series(key, replace(query, attempt=attempt.attempt)))):
             insight.observe(point, total_steps=total)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeVar
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _SLICE: Final = 0.004
 """Seconds that work goes on at a time …"""
@@ -22,6 +24,16 @@ async def in_slices(steps: Iterator[None]) -> None:
     for _ in steps:
         if time.monotonic() - begun > _SLICE:
             await asyncio.sleep(_REST)
+            begun = time.monotonic()
+
+
+def paced(items: Iterable[T]) -> Iterator[T]:
+    """Goes through items in a thread of their own, resting as long as it works, so that the event loop gets its turn."""
+    begun = time.monotonic()
+    for item in items:
+        yield item
+        if time.monotonic() - begun > _SLICE:
+            time.sleep(_SLICE)
             begun = time.monotonic()
 
 
