@@ -148,7 +148,7 @@ class Commands:
         command = ending.command
         how = "ended by SIGTERM"
         if command.notice > 0:
-            how += f" after {after:.{0 if after >= 9.5 else 1}f} s".replace(".0 s", " s")
+            how += f" after {after:.{0 if after >= 0.95 else 1}f} s"
         if ending.killed:
             how += f", and killed {command.grace:g} s later"
         if self._answers.done(command.id) or self._answers.done(command.id + SAVE_SUFFIX):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -141,7 +142,7 @@ def test_a_run_that_does_not_listen_is_ended_after_the_deadline(start: Any, stee
     action = settled(steer.stop("job", save=True, notice=1.0))
     assert process.wait(30) == 128 + signal.SIGTERM
     assert action.carried_out is CarriedOut.PLATFORM
-    assert action.outcome == "the run did not answer: ended by SIGTERM after 1 s"
+    assert re.fullmatch(r"the run did not answer: ended by SIGTERM after \d s", action.outcome or "")
     assert steer.job("job").state is State.STOPPED
 
 
@@ -153,10 +154,8 @@ def test_a_client_that_cannot_hear_is_ended_after_the_deadline_and_that_is_said(
     assert (refused.carried_out, refused.outcome) == (CarriedOut.REFUSED, "its client hears no requests")
     action = settled(steer.stop("job", save=True, notice=1.0))
     assert process.wait(30) == 128 + signal.SIGTERM
-    assert (action.carried_out, action.outcome) == (
-        CarriedOut.PLATFORM,
-        "the run could not hear: ended by SIGTERM after 1 s",
-    )
+    assert action.carried_out is CarriedOut.PLATFORM
+    assert re.fullmatch(r"the run could not hear: ended by SIGTERM after \d s", action.outcome or "")
 
 
 @pytest.mark.frameworks
@@ -165,7 +164,7 @@ def test_transformers_own_callback_cannot_hear(start: Any, steer: Client, settle
     code = f"import runpy, sys\nsys.argv[1:] = ['--steps', '1000000', '--output', {str(tmp_path / 'out')!r}]\n"
     process = start(code + f"runpy.run_path({str(EXAMPLE)!r}, run_name='__main__')", timeout=90)
     action = settled(steer.stop("job", save=True, notice=2.0))
-    assert action.outcome == "the run could not hear: ended by SIGTERM after 2 s"
+    assert re.fullmatch(r"the run could not hear: ended by SIGTERM after \d s", action.outcome or "")
     assert process.wait(30) == 128 + signal.SIGTERM
     assert steer.job("job").state is State.STOPPED
 
@@ -203,7 +202,7 @@ def test_pause_saves_ends_and_keeps_and_resume_goes_on(
 def test_a_paused_job_stays_paused_and_may_be_stopped(start: Any, steer: Client, settled: Any, until: Any) -> None:
     process = start(DEAF, restarts=3)
     action = settled(steer.pause("job", notice=0.3))
-    assert action.outcome == "the run did not answer: ended by SIGTERM after 0.3 s"
+    assert re.fullmatch(r"the run did not answer: ended by SIGTERM after [\d.]+ s", action.outcome or "")
     until(reached(steer, State.PAUSED))
     with pytest.raises(ConflictError, match="is Paused"):
         steer.checkpoint("job")
