@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -35,10 +36,17 @@ def run(name: str, arguments: list[str], seconds: float) -> bool:
     print(f"\n== {name} {' '.join(arguments)}", flush=True)
     command = [sys.executable, str(HERE / f"{name}.py"), *arguments]
     began = time.monotonic()
+    started = subprocess.Popen(command, env={**os.environ, **QUIET})
     try:
-        code = subprocess.run(command, env={**os.environ, **QUIET}, timeout=seconds, check=False).returncode
+        code = started.wait(seconds)
     except subprocess.TimeoutExpired:
         print(f"== {name} did not end within {seconds:.0f} s: left off")
+        started.send_signal(signal.SIGINT)  # so that it ends the servers that it started
+        try:
+            started.wait(30)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            started.wait()
         return False
     print(f"== {name}: {time.monotonic() - began:.0f} s" + (f", exit code {code}" if code else ""))
     return code == 0
