@@ -23,6 +23,8 @@ from headway.protocol.verdict import Severity, Verdict
 
 _FINISHING_SHARE: Final = 0.05
 _FINISHING_SECONDS: Final = 600.0
+_LATEST_SHARE: Final = 0.2
+"""Ten minutes count as the end only of a run that has less than this share left: a run of five minutes begins, too."""
 
 
 class RunInsight:
@@ -104,9 +106,9 @@ class RunInsight:
         total, first = self._run.total, self._run.axis.first_step
         if total is None or first is None:
             return False
-        if eta_seconds is not None and eta_seconds < _FINISHING_SECONDS:
-            return True
-        return total - self._run.axis.last_step < _FINISHING_SHARE * total
+        left = 1.0 - self._run.axis.last_step / total
+        soon = eta_seconds is not None and eta_seconds < _FINISHING_SECONDS
+        return left < (_LATEST_SHARE if soon else _FINISHING_SHARE)
 
     def _findings(self, now: float) -> Iterable[Finding]:
         axis = self._run.axis

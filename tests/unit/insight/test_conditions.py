@@ -345,11 +345,14 @@ def test_findings_of_others_are_weighed_and_all_are_kept() -> None:
     assert [finding.type for finding in assessment.findings] == [ConditionType.STALLED, ConditionType.PLATEAUED]
 
 
-def test_ten_minutes_left_is_finishing() -> None:
+def test_ten_minutes_left_is_finishing_but_not_of_a_run_that_has_just_begun() -> None:
     insight = RunInsight()
-    feed(insight, run(100, loss=noisy(falling)), 100_000)
+    feed(insight, run(425, loss=noisy(falling)), 5000)
     assert insight.assess(0.0).verdict is Verdict.PROGRESSING
     assert insight.assess(0.0, eta_seconds=300.0).verdict is Verdict.FINISHING
+    begun = RunInsight()
+    feed(begun, run(100, loss=noisy(falling)), 100_000)
+    assert begun.assess(0.0, eta_seconds=300.0).verdict is Verdict.PROGRESSING
 
 
 def test_a_late_point_changes_nothing_and_a_rollback_forgets_what_it_passes_again() -> None:
