@@ -245,3 +245,27 @@ def test_a_run_that_completes_before_the_pause_is_heard_is_complete(start: Any, 
     assert steer.job("job").state in (State.COMPLETE, State.PAUSED)
     if steer.job("job").state is State.COMPLETE:
         assert action.carried_out is CarriedOut.REFUSED
+
+
+def test_a_paused_job_outlives_a_restart_of_the_server(launcher: Any, until: Any, tmp_path: Path) -> None:
+    saved, settings = tmp_path / "saved", HubSettings(heartbeat=0.2, report_interval=0.2)
+    with live_server(tmp_path / "own", hub=settings) as first:
+        environ = {"HEADWAY_URL": first.url, "HEADWAY_TOKEN": first.token}
+        process = launcher.start(launcher.python(LOOP, str(saved)), name="job", environ=environ)
+        with Client(first.url, first.token) as client:
+            until(lambda: client.jobs().total and client.job("job").progress.step)
+            client.pause("job")
+            until(reached(client, State.PAUSED))
+            before = client.job("job").actions
+    port = int(first.url.rpartition(":")[2])
+    with (
+        live_server(tmp_path / "own", hub=settings, port=port) as second,
+        Client(second.url, second.token) as client,
+    ):
+        assert client.job("job").state is State.PAUSED
+        assert client.job("job").actions == before
+        client.resume("job")
+        until(lambda: client.job("job").attempts[-1].resumed_from_step == int(saved.read_text()))
+        client.stop("job", notice=30)
+        assert process.wait(30) == 0
+        assert client.job("job").state is State.STOPPED
