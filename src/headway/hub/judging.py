@@ -62,23 +62,26 @@ def observe(entry: Entry, folded: Folded) -> None:
             judge.insight = RunInsight()
     if run.info is not None and judge.insight is not None and run.info[0] == run.seq:
         judge.insight.declare(run.info[1].metrics)
-    if judge.attempt != attempt.id:
+    begins = judge.attempt != attempt.id
+    if begins:
         catch_up(entry)
-    start = attempt.began_at
-    t = run.seq_t if run.seq_t is not None else run.spoke_at - start
-    here = standing(attempt)
     progress = folded.progress
     if judge.insight is not None:
         entry.unread.extend(folded.points)
         entry.unread_epoch = progress.epoch
     elif entry.backlog is not None:
         entry.backlog.extend(folded.points)
+    if len(entry.unread) > MOST_UNREAD:
+        entry.unread = merged(entry.unread, MOST_UNREAD // 2)
+    if judge.heard_just_now(attempt.id, run.spoke_at, progress.phase):
+        return
+    start = attempt.began_at
     judge.observe(
         attempt.id,
         start=start,
         step=progress.step,
-        began=here.start,
-        t=t,
+        began=standing(attempt).start if begins else None,
+        t=run.seq_t if run.seq_t is not None else run.spoke_at - start,
         sent=run.spoke_at,
         last_step_age=_age(progress),
         phase=progress.phase,
@@ -87,8 +90,6 @@ def observe(entry: Entry, folded: Folded) -> None:
         world=run.world_size,
         usual_gap=run.usual_gap,
     )
-    if len(entry.unread) > MOST_UNREAD:
-        entry.unread = merged(entry.unread, MOST_UNREAD // 2)
 
 
 def catch_up(entry: Entry) -> None:

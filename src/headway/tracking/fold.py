@@ -56,8 +56,10 @@ def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float)
         if report.status is None:
             raise ValueError("a report holds a status, a headway object, or both")
         said = as_report(job, report.status, envelope, sent)
-    elif not all(_storable(point) for point in said.points):
-        said = replace(said, points=tuple(point for point in said.points if _storable(point)))
+    else:
+        points = [point for point in said.points if 0 <= point[0] <= MOST_STEPS and -MOST_STEPS < point[1] < MOST_STEPS]
+        if len(points) < len(said.points):  # no store could keep the others
+            said = replace(said, points=tuple(points))
     attempt, new_attempt = job.attempt(said.attempt, sent)
     run = attempt.runs.get(said.run)
     new_run = run is None
@@ -93,10 +95,6 @@ def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float)
         points=said.points,
         progress=said.progress,
     )
-
-
-def _storable(point: Point) -> bool:
-    return 0 <= point[0] <= MOST_STEPS and -MOST_STEPS < point[1] < MOST_STEPS
 
 
 def fold_registration(job: TrackedJob, registration: Registration, now: float, age: float = 0.0) -> bool:

@@ -34,6 +34,8 @@ INSIGHT_TYPES: Final = frozenset(
 )
 """The conditions that are read from metrics and step times: they change with reports only, not with the clock."""
 
+_SOON: Final = 0.5
+"""Seconds within which another report tells nothing of the pace that the next one will not."""
 _DEAF: Final = 20.0
 _DEAF_FACTOR: Final = 5.0
 """A run that is heard after so many seconds, and so many of its usual gaps, was not listened to meanwhile."""
@@ -43,7 +45,7 @@ class Judge:
     """Pace and course of one job, attempt by attempt."""
 
     __slots__ = (
-        "_made", "_offset", "_world", "attempt", "eta", "fragment", "fragment_at", "insight", "slow", "spoke_at",
+        "_made", "_offset", "_phase", "_world", "attempt", "eta", "fragment", "fragment_at", "insight", "slow", "spoke_at",
         "stall", "t",
     )  # fmt: skip
 
@@ -55,6 +57,7 @@ class Judge:
         """By the attempt's clock, shifted onto the server's."""
         self._offset = 0.0
         self._world = 1
+        self._phase: Phase | None = None
         self.insight: RunInsight | None = None
         """None until the stored history was read into it."""
         self.attempt: str | None = None
@@ -66,6 +69,10 @@ class Judge:
         self.fragment_at = 0.0
         self._made: tuple[float, str | None, int | None, EtaEstimate] | None = None
         """The newest estimate: when, for which attempt and total, what."""
+
+    def heard_just_now(self, attempt: str, sent: float, phase: Phase | None) -> bool:
+        """Whether a report sent at ``sent`` can be passed over, as one of the same phase was taken in just before."""
+        return 0.0 <= sent - self.spoke_at < _SOON and phase is self._phase and attempt == self.attempt
 
     def observe(
         self,
@@ -110,7 +117,7 @@ class Judge:
             self.attempt = attempt
         elif t < self.t:  # another run goes on with the attempt, and its clock began anew
             self._offset = sent - t
-        self.t, self.spoke_at = t, sent
+        self.t, self.spoke_at, self._phase = t, sent, phase
         blind = silence > max(_DEAF, _DEAF_FACTOR * (usual_gap or 0.0))
         self.stall.observe(step, sent - last_step_age, blind=blind)
         self.stall.observe(step, sent, phase=phase)

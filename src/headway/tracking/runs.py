@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from operator import attrgetter
 from typing import Final, TypeGuard
 
 from headway.protocol import kubeflow
@@ -24,6 +25,7 @@ MOST_STEPS: Final = 2**53
 _GAPS: Final = 5
 _ULID: Final = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 _REGISTERS: Final = ("total_steps", "epoch", "total_epochs", "unit", "samples", "tokens", "phase", "step_seconds")
+_registers_of: Final = attrgetter(*_REGISTERS)
 _INF: Final = math.inf
 
 
@@ -177,16 +179,15 @@ class RunState:
 
     def _take_progress(self, progress: Progress, seq: int, sent: float) -> None:
         known = self.known
-        for name in _REGISTERS:
-            value = getattr(progress, name)
-            if value is None or value != value or value in (_INF, -_INF):  # noqa: PLR0124
+        for name, value in zip(_REGISTERS, _registers_of(progress), strict=True):
+            if value is None or not (type(value) is not float or -_INF < value < _INF):
                 continue
             if name == "total_steps":
-                value = kubeflow.usable_total(value)
-                if value is None:
+                total = kubeflow.usable_total(value)
+                if total is None:
                     continue
                 if self.first_total is None or seq < self.first_total[0]:
-                    self.first_total = (seq, value)
+                    self.first_total = (seq, total)
             entry = known.get(name)
             if entry is None or seq > entry[0]:
                 known[name] = (seq, value)
