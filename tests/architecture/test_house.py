@@ -59,6 +59,11 @@ def test_what_needs_the_client_extra_says_so() -> None:
     assert run_bare("from headway import until\nprint(until.finished())") == "the end\n"
 
 
+def test_the_command_says_what_it_needs_where_only_the_base_is_installed() -> None:
+    said = run_bare("try:\n    import headway.cli.main\nexcept SystemExit as end:\n    print(end.code)")
+    assert said == "headway: the command line needs the cli extra: pip install 'headway[cli]'\n"
+
+
 def test_importing_headway_alone_loads_no_heavy_part_of_the_standard_library() -> None:
     loaded = set(run_bare("import headway\nprint(*sys.modules)").split())
     assert not loaded & {"asyncio", "http.client", "ssl", "urllib.request", "subprocess", "multiprocessing", "logging"}

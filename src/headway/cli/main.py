@@ -8,7 +8,10 @@ import signal
 import sys
 from typing import Annotated
 
-import typer
+try:
+    import typer
+except ModuleNotFoundError as missing:
+    raise SystemExit("headway: the command line needs the cli extra: pip install 'headway[cli]'") from missing
 
 from headway.cli.commands import actions, check, demo, doctor, jobs, logs, run, server, show, ui, watch
 
