@@ -260,6 +260,7 @@ class AsyncClient(Connection):
                 self.url + operation.target,
                 content=operation.body,
                 headers=self._headers(operation, token),
+                extensions=self._extensions(asynchronous=True),
             )
         except httpx2.RequestError as error:
             raise self._wrapped(error, self._timeout) from error
@@ -279,6 +280,7 @@ class AsyncClient(Connection):
                 self.url + operation.target,
                 headers=self._headers(operation, None),
                 timeout=httpx2.Timeout(self._timeout, read=silence),
+                extensions=self._extensions(asynchronous=True),
             ) as response:
                 if not response.is_success:
                     body = await response.aread()

@@ -365,6 +365,7 @@ class Client(Connection):
                 self.url + operation.target,
                 content=operation.body,
                 headers=self._headers(operation, token),
+                extensions=self._extensions(asynchronous=False),
             )
         except httpx2.RequestError as error:
             raise self._wrapped(error, self._timeout) from error
@@ -383,6 +384,7 @@ class Client(Connection):
                 self.url + operation.target,
                 headers=self._headers(operation, None),
                 timeout=timeout,
+                extensions=self._extensions(asynchronous=False),
             ) as response:
                 if not response.is_success:
                     body = response.read()

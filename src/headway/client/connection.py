@@ -9,6 +9,7 @@ import httpx2
 
 from headway.client.endpoint import resolve
 from headway.client.operations import Operation
+from headway.client.proof import Demand
 from headway.errors import HeadwayError, UnavailableError
 from headway.reporter.folders import Folders
 
@@ -42,6 +43,13 @@ class Connection:
         if bearer is not None:
             headers["authorization"] = f"Bearer {bearer}"
         return headers
+
+    def _extensions(self, *, asynchronous: bool) -> dict[str, Any]:
+        endpoint = self._endpoint
+        if endpoint.secret is None:
+            return {}
+        demand = Demand(endpoint.url, endpoint.secret, self._timeout)
+        return {"trace": demand.in_async if asynchronous else demand.in_sync}
 
     def _wrapped(self, error: httpx2.RequestError, timeout: float) -> HeadwayError:
         """Headway's own error for one of the HTTP library."""

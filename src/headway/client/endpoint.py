@@ -26,6 +26,8 @@ class Endpoint:
     ca_file: str | None = None
     local: bool = False
     """Found by its record on this machine: it may come back under another address."""
+    secret: str | None = None
+    """What a local server must prove to know, on every connection, before a token is sent there."""
 
     @property
     def loopback(self) -> bool:
@@ -119,4 +121,4 @@ def resolve(
     record = find_server((folders or Folders.from_env(environ)).server_record)
     if record is None:
         raise UnavailableError(NO_SERVER)
-    return Endpoint(url=record.url, token=token or record.token, local=True)
+    return Endpoint(url=record.url, token=token or record.token, local=True, secret=record.token)

@@ -2,7 +2,8 @@
 
 A server leaves its address and the user's token in a file that only the user can read. The address alone proves nothing: the
 server may be gone and its port taken by somebody else's program. So before the token is sent anywhere, the other side must
-answer a nonce with ``HMAC-SHA256(token, nonce)``, which only who knows the token can.
+answer a nonce with ``HMAC-SHA256(token, nonce)``, which only who knows the token can. Each connection that the token is to
+travel over is asked anew: the server may go, and its port be taken, between any two of them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from headway.errors import SettingsError
 from headway.reporter.folders import private_folder
 
 PROOF_PATH = "/api/v1/prove"
+LONGEST_PROOF = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +79,36 @@ def find_server(path: Path, *, timeout: float = 1.0) -> ServerRecord | None:
     record = read_record(path)
     if record is None:
         return None
-    nonce = secrets.token_hex(16)
     address = urlsplit(record.url)
     connection = http.client.HTTPConnection(address.hostname or "127.0.0.1", address.port, timeout=timeout)
     try:
-        connection.request("GET", f"{PROOF_PATH}?nonce={nonce}")
-        answer = connection.getresponse().read(256).decode("ascii", "replace").strip()
+        return record if proved(connection, record.token) else None
     except (OSError, http.client.HTTPException):
         return None
     finally:
         connection.close()
-    return record if hmac.compare_digest(answer.encode(), prove(record.token, nonce).encode()) else None
+
+
+def proved(connection: http.client.HTTPConnection, token: str) -> bool:
+    """Whether the other end of a connection knows the token. The connection may be used on.
+
+    Raises:
+        OSError, http.client.HTTPException: it does not answer as an HTTP server does.
+    """
+    nonce = secrets.token_hex(16)
+    connection.request("GET", proof_target(nonce))
+    response = connection.getresponse()
+    answer = response.read(LONGEST_PROOF)
+    if not response.isclosed():
+        connection.close()  # longer than any proof
+    return is_proof(answer, token, nonce)
+
+
+def proof_target(nonce: str) -> str:
+    """What to ask the server for."""
+    return f"{PROOF_PATH}?nonce={nonce}"
+
+
+def is_proof(answer: bytes, token: str, nonce: str) -> bool:
+    """Whether an answer shows that who gave it knows the token."""
+    return hmac.compare_digest(answer.strip(), prove(token, nonce).encode())

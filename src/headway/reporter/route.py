@@ -68,7 +68,7 @@ class Route:
                 record = None
             if record is not None:
                 url = _status_url(record.url, self.job)
-                self.http = HttpTransport(url, token=record.token, timeout=self._settings.request_timeout)
+                self.http = HttpTransport(url, token=record.token, timeout=self._settings.request_timeout, prove=True)
         if self.http is None and self.local:
             self.interval = self._settings.interval or _LOOK_EVERY
         return self.http

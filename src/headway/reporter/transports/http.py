@@ -20,6 +20,7 @@ from headway.protocol.directive import Answer
 from headway.protocol.limits import HEADER_AGE, MAX_BODY_BYTES
 from headway.protocol.problem import error_from_status
 from headway.protocol.wire import decode_answer
+from headway.reporter.discovery import proved
 
 _MOST_ANSWER: Final = 4 * MAX_BODY_BYTES
 
@@ -33,6 +34,7 @@ class HttpTransport:
         token_file: the file that holds it.
         ca_file: certificates to trust; None for the system's.
         timeout: seconds for connecting, and for each wait on the answer.
+        prove: have the other side prove that it knows the token, on every connection, before it is sent there.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class HttpTransport:
         token_file: Path | None = None,
         ca_file: Path | None = None,
         timeout: float = 5.0,
+        prove: bool = False,
     ) -> None:
         parts = urlsplit(url)
         self.url = url
@@ -52,6 +55,7 @@ class HttpTransport:
         self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._token, self._token_file, self._ca_file = token, token_file, ca_file
         self._timeout = timeout
+        self._prove = prove
         self._connection: http.client.HTTPConnection | None = None
 
     def post(self, body: bytes, *, age: float = 0.0) -> Answer | None:
@@ -137,7 +141,21 @@ class HttpTransport:
         connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
         connection.connect()
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._prove:
+            self._demand_proof(connection)
         return connection
+
+    def _demand_proof(self, connection: http.client.HTTPConnection) -> None:
+        """The server may be gone, and its port another program's: that must not get to see the token."""
+        connection.auto_open = 0  # a closed connection stays closed: another would not have proved anything
+        try:
+            known = proved(connection, self._token or "") and connection.sock is not None
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            raise
+        if not known:
+            connection.close()
+            raise ConnectionError(f"what answers at {self._host}:{self._port} is not this user's server")
 
     def _read_token(self) -> str | None:
         if self._token is None and self._token_file is not None:
