@@ -1,7 +1,8 @@
 /** Metric histories of several jobs at once, each kept up to date as its job moves; and a finer look at a part of one. */
-import { type QueryClient, type UseQueryResult, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { joinSeries, lastStep, longest } from "../model/series";
+import { useSameBy } from "../useSame";
 import { getSeries } from "./client";
 import { useStore } from "./react";
 import type { JobStore } from "./store";
@@ -42,19 +43,22 @@ export function useHistories(requests: readonly HistoryRequest[], points: number
       follower.close();
     };
   }, [queries, store, points]);
-  return useQueries({
+  const results = useQueries({
     queries: requests.map((request) => ({
       queryKey: queryKey(request, points),
       queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
         getSeries(request.key, { metrics: request.metrics, points }, signal),
       enabled: request.metrics.length > 0,
     })),
-    combine,
   });
+  return useSameBy(
+    results.map(({ data, isLoading, error }): JobHistory => ({ series: data ?? NONE, isPending: isLoading, error })),
+    isSame,
+  );
 }
 
-const combine = (results: UseQueryResult<readonly Series[]>[]): readonly JobHistory[] =>
-  results.map(({ data, isLoading, error }) => ({ series: data ?? NONE, isPending: isLoading, error }));
+const isSame = (one: JobHistory, other: JobHistory): boolean =>
+  one.series === other.series && one.isPending === other.isPending && one.error === other.error;
 
 /** Asks for what is new of jobs that moved: one request at a time for each, with a pause between. */
 class Follower {

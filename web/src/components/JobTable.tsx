@@ -7,7 +7,7 @@ import { css } from "@patternfly/react-styles";
 import styles from "@patternfly/react-styles/css/components/Table/table";
 import { Table, Tbody, Th, Thead, Tr } from "@patternfly/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type MouseEvent, memo, useRef } from "react";
+import { type MouseEvent, memo, useCallback, useMemo, useRef, useState } from "react";
 import { useAtNow } from "../api/react";
 import type { Seen } from "../api/store";
 import { useI18n } from "../i18n";
@@ -35,29 +35,32 @@ const isSort = (column: Column): column is Column & SortBy => (SORTS as readonly
 
 export function JobTable({ rows, listing, onSort, selected, onSelect, open, onOpen }: Props) {
   const { t } = useI18n();
-  const scroller = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
-    getItemKey: (index) => rows[index]?.key ?? index,
-    overscan: 8,
-  });
-  const items = virtual.getVirtualItems();
-  const above = items[0]?.start ?? 0;
-  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+  const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
   const size = useSize(scroller);
   // The usual columns are fitted to the room there is; chosen ones are all there, and scroll.
   const isUsual = listing.columns === DEFAULT_COLUMNS;
-  const columns = isUsual ? fitColumns(listing.columns, size / rem()) : listing.columns;
+  const columns = useMemo(
+    () => (isUsual ? fitColumns(listing.columns, size / rem()) : listing.columns),
+    [isUsual, listing.columns, size],
+  );
   const shown = ["select", ...columns] as const;
   const whole = widthOf(columns);
   const width = (column: (typeof shown)[number]) =>
     isUsual ? `${(100 * WIDTHS[column]) / whole}%` : `${WIDTHS[column]}rem`;
+  const shownRows = useRef(rows);
+  shownRows.current = rows;
+  const selectAll = useCallback(
+    (isSelected: boolean) =>
+      onSelect(
+        shownRows.current.map((row) => row.key),
+        isSelected,
+      ),
+    [onSelect],
+  );
   const allSelected = rows.length > 0 && rows.every((row) => selected.has(row.key));
 
   return (
-    <div className="hw-table-scroll" ref={scroller}>
+    <div className="hw-table-scroll" ref={setScroller}>
       <Table
         aria-label={t("jobs.title")}
         aria-rowcount={rows.length + 1}
@@ -72,69 +75,118 @@ export function JobTable({ rows, listing, onSort, selected, onSelect, open, onOp
             <col key={column} className={`hw-col-${column}`} style={{ inlineSize: width(column) }} />
           ))}
         </colgroup>
-        <Thead>
-          <Tr>
-            <Th className={css(styles.tableCheck, "hw-col-select")} aria-label={t("jobs.selectAll")}>
-              <Checkbox
-                id="select-all"
-                isChecked={allSelected ? true : selected.size > 0 ? null : false}
-                onChange={(_, isSelected) =>
-                  onSelect(
-                    rows.map((row) => row.key),
-                    isSelected,
-                  )
-                }
-                aria-label={t("jobs.selectAll")}
-              />
-            </Th>
-            {columns.map((column, index) => (
-              <Th
-                key={column}
-                className={`hw-col-${column}`}
-                modifier="wrap"
-                {...(isSort(column) && {
-                  sort: {
-                    columnIndex: index,
-                    sortBy: {
-                      ...(listing.sort === column && { index }),
-                      direction: listing.descending ? ("desc" as const) : ("asc" as const),
-                      defaultDirection: "asc" as const,
-                    },
-                    onSort: (_event: unknown, _index: number, direction: string) =>
-                      onSort(column, direction === "desc"),
-                  },
-                })}
-              >
-                {t(`jobs.column.${column}`)}
-              </Th>
-            ))}
-          </Tr>
-        </Thead>
-        <Tbody>
-          {above > 0 && <Gap height={above} width={shown.length} />}
-          {items.map((item) => {
-            const row = rows[item.index];
-            return (
-              row && (
-                <JobRow
-                  key={row.key}
-                  seen={row}
-                  index={item.index}
-                  columns={columns}
-                  isSelected={selected.has(row.key)}
-                  isOpen={open === row.key}
-                  onSelect={onSelect}
-                  onOpen={onOpen}
-                />
-              )
-            );
-          })}
-          {below > 0 && <Gap height={below} width={shown.length} />}
-        </Tbody>
+        <Header
+          columns={columns}
+          sort={listing.sort}
+          isDescending={listing.descending}
+          onSort={onSort}
+          isSelected={allSelected ? true : selected.size > 0 ? null : false}
+          onSelectAll={selectAll}
+        />
+        <Rows
+          scroller={scroller}
+          rows={rows}
+          columns={columns}
+          selected={selected}
+          onSelect={onSelect}
+          open={open}
+          onOpen={onOpen}
+        />
       </Table>
     </div>
   );
 }
+
+interface RowsProps extends Pick<Props, "rows" | "selected" | "onSelect" | "open" | "onOpen"> {
+  readonly scroller: HTMLDivElement | null;
+  readonly columns: readonly Column[];
+}
+
+/** The rows in sight. What scrolling renders ends here: PatternFly's table and header measure themselves when they render. */
+function Rows({ scroller, rows, columns, selected, onSelect, open, onOpen }: RowsProps) {
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller,
+    estimateSize: () => ROW_HEIGHT,
+    getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
+    overscan: 8,
+  });
+  const items = virtual.getVirtualItems();
+  const above = items[0]?.start ?? 0;
+  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+  const width = columns.length + 1;
+  return (
+    <Tbody>
+      {above > 0 && <Gap height={above} width={width} />}
+      {items.map((item) => {
+        const row = rows[item.index];
+        return (
+          row && (
+            <JobRow
+              key={row.key}
+              seen={row}
+              index={item.index}
+              columns={columns}
+              isSelected={selected.has(row.key)}
+              isOpen={open === row.key}
+              onSelect={onSelect}
+              onOpen={onOpen}
+            />
+          )
+        );
+      })}
+      {below > 0 && <Gap height={below} width={width} />}
+    </Tbody>
+  );
+}
+
+interface HeaderProps {
+  readonly columns: readonly Column[];
+  readonly sort: SortBy;
+  readonly isDescending: boolean;
+  readonly onSort: (by: SortBy, descending: boolean) => void;
+  /** null: some of the rows. */
+  readonly isSelected: boolean | null;
+  readonly onSelectAll: (isSelected: boolean) => void;
+}
+
+const Header = memo(function Header({ columns, sort, isDescending, onSort, isSelected, onSelectAll }: HeaderProps) {
+  const { t } = useI18n();
+  return (
+    <Thead>
+      <Tr>
+        <Th className={css(styles.tableCheck, "hw-col-select")} aria-label={t("jobs.selectAll")}>
+          <Checkbox
+            id="select-all"
+            isChecked={isSelected}
+            onChange={(_, chosen) => onSelectAll(chosen)}
+            aria-label={t("jobs.selectAll")}
+          />
+        </Th>
+        {columns.map((column, index) => (
+          <Th
+            key={column}
+            className={`hw-col-${column}`}
+            modifier="wrap"
+            {...(isSort(column) && {
+              sort: {
+                columnIndex: index,
+                sortBy: {
+                  ...(sort === column && { index }),
+                  direction: isDescending ? ("desc" as const) : ("asc" as const),
+                  defaultDirection: "asc" as const,
+                },
+                onSort: (_event: unknown, _index: number, direction: string) => onSort(column, direction === "desc"),
+              },
+            })}
+          >
+            {t(`jobs.column.${column}`)}
+          </Th>
+        ))}
+      </Tr>
+    </Thead>
+  );
+});
 
 function Gap({ height, width }: { readonly height: number; readonly width: number }) {
   return (

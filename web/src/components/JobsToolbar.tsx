@@ -17,12 +17,13 @@ import {
 import ColumnsIcon from "@patternfly/react-icons/dist/esm/icons/columns-icon";
 import { css } from "@patternfly/react-styles";
 import button from "@patternfly/react-styles/css/components/Button/button";
-import { useMemo, useState } from "react";
+import { memo, useMemo, useState } from "react";
 import type { Seen } from "../api/store";
 import type { State, Verdict } from "../api/types";
 import { type Translate, useI18n } from "../i18n";
 import { canPause, canStop } from "../model/job";
 import {
+  type Choices,
   COLUMNS,
   type Column,
   choices,
@@ -50,6 +51,7 @@ export function JobsToolbar({ all, shown, listing, onChange, chosen, onChosenDon
   const { filters, text } = listing;
   const isFiltered = text !== "" || FILTERS.some((filter) => filters[filter].length > 0);
   const total = all.length;
+  const found = useMemo(() => choices(all), [all]);
   return (
     <Toolbar className="hw-toolbar" inset={{ default: "insetMd" }}>
       <ToolbarContent>
@@ -70,7 +72,7 @@ export function JobsToolbar({ all, shown, listing, onChange, chosen, onChosenDon
         </ToolbarItem>
         <ToolbarGroup variant="filter-group" className="hw-toolbar-filters">
           {FILTERS.map((filter) => (
-            <FilterItem key={filter} filter={filter} all={all} listing={listing} onChange={onChange} />
+            <FilterItem key={filter} filter={filter} found={found[filter]} listing={listing} onChange={onChange} />
           ))}
         </ToolbarGroup>
         <ToolbarGroup align={{ default: "alignEnd" }} className="hw-toolbar-end">
@@ -78,7 +80,7 @@ export function JobsToolbar({ all, shown, listing, onChange, chosen, onChosenDon
             {isFiltered ? t("jobs.countOf", { count: shown, total }) : t("jobs.count", { count: total })}
           </ToolbarItem>
           <ToolbarItem>
-            <ColumnsMenu columns={listing.columns} onChange={(columns) => onChange({ columns })} />
+            <ColumnsMenu columns={listing.columns} onChange={onChange} />
           </ToolbarItem>
         </ToolbarGroup>
       </ToolbarContent>
@@ -111,15 +113,25 @@ export function JobsToolbar({ all, shown, listing, onChange, chosen, onChosenDon
   );
 }
 
-function FilterItem({
-  filter,
-  all,
-  listing,
-  onChange,
-}: Pick<Props, "all" | "listing" | "onChange"> & { readonly filter: Filter }) {
+interface FilterProps extends Pick<Props, "listing" | "onChange"> {
+  readonly filter: Filter;
+  readonly found: Choices[Filter];
+}
+
+/** Rendered only when its choices change: PatternFly's menus read computed styles each time they render. */
+const FilterItem = memo(FilterMenuOf, (before, after) => {
+  const { found, ...rest } = after;
+  return (
+    before.filter === rest.filter &&
+    before.listing === rest.listing &&
+    before.onChange === rest.onChange &&
+    JSON.stringify(before.found) === JSON.stringify(found)
+  );
+});
+
+function FilterMenuOf({ filter, found, listing, onChange }: FilterProps) {
   const { t } = useI18n();
   const chosen = listing.filters[filter];
-  const found = useMemo(() => choices(all, filter), [all, filter]);
   // What nothing can be chosen from is not shown; what is chosen can always be taken back.
   if (found.length < 2 && chosen.length === 0) return null;
   const gone = chosen.filter((value) => !found.some((choice) => choice.value === value));
@@ -142,12 +154,12 @@ function valueText(t: Translate, filter: Filter, value: string): string {
   return value;
 }
 
-function ColumnsMenu({
+const ColumnsMenu = memo(function ColumnsMenu({
   columns,
   onChange,
 }: {
   readonly columns: readonly Column[];
-  readonly onChange: (columns: Column[]) => void;
+  readonly onChange: Props["onChange"];
 }) {
   const { t } = useI18n();
   const [isOpen, setOpen] = useState(false);
@@ -158,7 +170,8 @@ function ColumnsMenu({
       selected={columns as Column[]}
       onSelect={(_, value) => {
         const column = value as Column;
-        onChange(withName(columns.includes(column) ? columns.filter((each) => each !== column) : [...columns, column]));
+        const others = columns.filter((each) => each !== column);
+        onChange({ columns: withName(columns.includes(column) ? others : [...columns, column]) });
       }}
       popperProps={{ position: "right" }}
       toggle={(ref) => (
@@ -176,7 +189,7 @@ function ColumnsMenu({
       </SelectList>
     </Select>
   );
-}
+});
 
 function Chosen({ chosen, onDone }: { readonly chosen: readonly Seen[]; readonly onDone: () => void }) {
   const { t } = useI18n();

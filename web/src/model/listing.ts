@@ -135,17 +135,26 @@ export function matches(job: Job, listing: Listing): boolean {
   });
 }
 
-/** How often each value of a filter occurs, most frequent first for open lists, in the given order for closed ones. */
-export function choices(jobs: readonly Seen[], filter: Filter): { readonly value: string; readonly count: number }[] {
-  const counts = new Map<string, number>();
-  for (const { job } of jobs)
-    for (const value of valuesOf(job, filter)) counts.set(value, (counts.get(value) ?? 0) + 1);
+export type Choices = Readonly<Record<Filter, readonly { readonly value: string; readonly count: number }[]>>;
+
+/** How often each value of each filter occurs: most frequent first for open lists, in the given order for closed ones. */
+export function choices(jobs: readonly Seen[]): Choices {
+  const counts = new Map(FILTERS.map((filter) => [filter, new Map<string, number>()]));
+  for (const { job } of jobs) {
+    for (const [filter, known] of counts) {
+      for (const value of valuesOf(job, filter)) known.set(value, (known.get(value) ?? 0) + 1);
+    }
+  }
+  return Object.fromEntries(
+    [...counts].map(([filter, known]) => [filter, inOrder(filter, known)]),
+  ) as unknown as Choices;
+}
+
+function inOrder(filter: Filter, counts: ReadonlyMap<string, number>): Choices[Filter] {
   const order: readonly string[] | null = filter === "state" ? STATES : filter === "verdict" ? VERDICTS : null;
-  if (order)
-    return order.filter((value) => counts.has(value)).map((value) => ({ value, count: counts.get(value) ?? 0 }));
-  return [...counts]
-    .map(([value, count]) => ({ value, count }))
-    .sort((a, b) => b.count - a.count || compareText(a.value, b.value));
+  const found = [...counts].map(([value, count]) => ({ value, count }));
+  if (order) return found.sort((a, b) => order.indexOf(a.value) - order.indexOf(b.value));
+  return found.sort((a, b) => b.count - a.count || compareText(a.value, b.value));
 }
 
 const collator = new Intl.Collator(undefined, { numeric: true });

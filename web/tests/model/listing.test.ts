@@ -53,8 +53,8 @@ describe("arrange", () => {
 
 describe("choices", () => {
   it("counts the values that occur; closed lists in their own order", () => {
-    expect(choices(jobs, "verdict").map((choice) => choice.value)).toEqual(["Stalled", "Plateaued", "Progressing"]);
-    expect(choices(jobs, "namespace")).toEqual([
+    expect(choices(jobs).verdict.map((choice) => choice.value)).toEqual(["Stalled", "Plateaued", "Progressing"]);
+    expect(choices(jobs).namespace).toEqual([
       { value: "local", count: 3 },
       { value: "team", count: 1 },
     ]);
