@@ -11,6 +11,7 @@ import json
 import math
 import types
 import typing
+from collections.abc import Callable
 from enum import Enum
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -110,28 +111,56 @@ def encode(value: object) -> Any:
 
     Of a class that says ``ALWAYS_COMPLETE`` (a :class:`~headway.protocol.job.Job`) every field is written.
     """
-    if isinstance(value, Enum):
-        return value.value
-    if value is None or isinstance(value, (bool, int, str)):
+    kind = type(value)
+    if kind in _AS_IT_IS:
         return value
-    if isinstance(value, float):
-        return encode_number(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        cls: type = type(value)
-        full = getattr(cls, "ALWAYS_COMPLETE", False)
-        result = {}
-        for name, wire_name, _, required in _fields(cls):
+    return (_ENCODERS.get(kind) or _encoder(kind))(value)
+
+
+_AS_IT_IS: Final = frozenset({types.NoneType, bool, int, str})
+_MAY_BE_EMPTY: Final = frozenset({types.NoneType, tuple, dict})
+_ENCODERS: Final[dict[type, Callable[[Any], Any]]] = {}
+"""How the types met so far are encoded: a list of jobs has the same few types a thousand times."""
+
+
+def _encoder(kind: type) -> Callable[[Any], Any]:
+    encoder = _make_encoder(kind)
+    _ENCODERS[kind] = encoder
+    return encoder
+
+
+def _make_encoder(kind: type) -> Callable[[Any], Any]:
+    if issubclass(kind, Enum):
+        return lambda value: value.value
+    if issubclass(kind, (bool, int, str)):
+        return lambda value: value
+    if issubclass(kind, float):
+        return encode_number
+    if dataclasses.is_dataclass(kind):
+        return _dataclass_encoder(kind)
+    if issubclass(kind, (tuple, list)):
+        return lambda value: [encode(item) for item in value]
+    if issubclass(kind, (set, frozenset)):
+        return lambda value: sorted(encode(item) for item in value)
+    if issubclass(kind, dict):
+        return lambda value: {str(key): encode(item) for key, item in value.items()}
+    raise TypeError(f"{kind.__name__} cannot cross the wire")
+
+
+def _dataclass_encoder(cls: type) -> Callable[[Any], dict[str, Any]]:
+    full = getattr(cls, "ALWAYS_COMPLETE", False)
+    plan = tuple((name, wire_name, full or required) for name, wire_name, _, required in _fields(cls))
+
+    def encoded(value: Any) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for name, wire_name, always in plan:
             item = getattr(value, name)
-            if full or required or (item is not None and item != () and item != {}):
-                result[wire_name] = encode(item)
+            kind = type(item)
+            if always or kind not in _MAY_BE_EMPTY or item:
+                result[wire_name] = item if kind in _AS_IT_IS else (_ENCODERS.get(kind) or _encoder(kind))(item)
         return result
-    if isinstance(value, (tuple, list)):
-        return [encode(item) for item in value]
-    if isinstance(value, (set, frozenset)):
-        return sorted(encode(item) for item in value)
-    if isinstance(value, dict):
-        return {str(key): encode(item) for key, item in value.items()}
-    raise TypeError(f"{type(value).__name__} cannot cross the wire")
+
+    return encoded
 
 
 def decode(cls: type[T], value: object, path: str = "") -> T:
