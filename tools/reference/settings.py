@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 
 import headway.app
@@ -67,13 +66,6 @@ def variables() -> dict[str, str]:
             for variable in _NAME.findall(each.doc):
                 found.setdefault(variable, _says(each))
     return found
-
-
-def read_in_code() -> set[str]:
-    """Names of variables that stand in the package's source."""
-    root = Path(headway.app.__file__).parent
-    texts = (path.read_text(encoding="utf-8") for path in root.rglob("*.py"))
-    return {name for text in texts for name in re.findall(r"\bHEADWAY_[A-Z_]*[A-Z]\b", text)} - {"HEADWAY_TEST"}
 
 
 def _says(field: Field) -> str:
