@@ -34,6 +34,8 @@ _BATCHES: Final = 10
 _BATCHES_EVAL: Final = 7
 _EARLIEST: Final = 0.03
 _LATEST: Final = 0.95
+_COOL_DOWN: Final = 0.8
+"""Part of a run after which a learning rate that has come to nothing is as planned; before, the rest of the run is for nothing."""
 _GRACE: Final = 0.05
 _NEAR_ZERO: Final = 0.01
 _LEARNT: Final = 4.0
@@ -193,7 +195,7 @@ class PlateauJudge:
         self.uninformative = course is not Course.PROGRESSING and near_zero_by_design(series)
         share = 0.5 if total is None else (axis.last_step - axis.first_step) / max(total - axis.first_step, 1e-9)
         untimely = not _EARLIEST <= share < _LATEST or axis.last_step < self._not_before
-        spent = axis.rate is not None and axis.rate < 0.01 * axis.peak
+        spent = axis.rate is not None and axis.rate < 0.01 * axis.peak and share > _COOL_DOWN
         if self.standing is not Course.PLATEAU and (untimely or self.uninformative or spent or axis.warming(total)):
             course = Course.UNDECIDED if course is Course.PLATEAU else course
         self._settle(course, series, look)
