@@ -33,6 +33,7 @@ def main(arguments: Sequence[str]) -> int:
             command=scenario.command(Path(folder), float(seconds)),
             name=scenario.job,
             restarts=scenario.restarts,
+            stall_floor=scenario.stall_floor,
             tags=("demo",),
             devices=1,
             quiet=True,

@@ -23,6 +23,8 @@ class Scenario:
     options: tuple[str, ...] = ()
     """Options of :mod:`headway.demo.train`."""
     restarts: int = 0
+    stall_floor: float | None = None
+    """Seconds without a step that are never a stall; None: as usual (60)."""
 
     @property
     def job(self) -> str:
@@ -49,6 +51,19 @@ SCENARIOS: Final = (
         story="its learning rate rises far too high: the loss leaps up, and soon is no number",
         share=1.5,
         options=("--optimizer", "momentum", "--learning-rate", "10", "--warmup", "2000", "--no-clip", "--seed", "2"),
+    ),
+    Scenario(
+        name="lr-decayed",
+        story="its learning rate has come to nothing early, and so it learns nothing more",
+        share=0.78,
+        options=("--batch", "300", "--decay-by", "0.07", "--warmup", "0.02", "--seed", "7"),
+    ),
+    Scenario(
+        name="lost-rank",
+        story="a rank of its group no longer answers, and it waits for ever (a stall after 10 s here, after 60 s by default)",
+        share=1.5,
+        options=("--hang-at", "0.2", "--seed", "4"),
+        stall_floor=10.0,
     ),
 )
 """All of them, in the order in which they start."""

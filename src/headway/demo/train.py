@@ -16,6 +16,7 @@ import numpy as np
 
 import headway
 from headway.demo import corpus, model
+from headway.demo.collective import Group
 
 _PACE = 25.0
 """Most steps a second: a demo must leave the machine to its owner."""
@@ -25,6 +26,7 @@ _CHARACTERS = 300_000
 _EVALUATIONS = 12
 _CHECKPOINTS = 12
 _CLIP = 2.0
+_NOTHING = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +46,23 @@ class Settings:
     """Part of the run in which the learning rate rises; above 1, a number of steps."""
     clip: bool = True
     """Limit the norm of the gradient."""
+    decay_by: float | None = None
+    """Part of the run after which the learning rate has come to nothing; None: a tenth is left at the end."""
     crash_at: float | None = None
     """Part of the run after which the first attempt fails."""
+    hang_at: float | None = None
+    """Part of the run after which the other rank of a group of two no longer answers."""
     seed: int = 0
 
 
 def schedule(settings: Settings, step: int, total: int) -> float:
-    """Learning rate of step ``step`` of ``total``: a linear rise, then half a cosine down to a tenth."""
+    """Learning rate of step ``step`` of ``total``: a linear rise, then half a cosine down to a tenth, or early to nothing."""
     rise = settings.warmup if settings.warmup > 1 else settings.warmup * total
     if step < rise:
         return settings.learning_rate * step / rise
-    share = (step - rise) / max(1.0, total - rise)
-    return settings.learning_rate * (0.1 + 0.9 * (1 + cos(pi * share)) / 2)
+    end, least = (total, 0.1) if settings.decay_by is None else (max(rise + 1, settings.decay_by * total), _NOTHING)
+    share = min(1.0, (step - rise) / max(1.0, end - rise))
+    return settings.learning_rate * (least + (1 - least) * (1 + cos(pi * share)) / 2)
 
 
 class Training:
@@ -141,7 +148,9 @@ def train(settings: Settings) -> float:
         training.total = settings.steps or measured_steps(settings, text)
     total = training.total
     print(f"{'resuming at' if resumed else 'starting at'} step {training.step} of {total}", flush=True)
-    config = {name: value for name, value in asdict(settings).items() if name not in {"folder", "crash_at", "steps"}}
+    group = None if settings.hang_at is None else Group(round(settings.hang_at * total))
+    fates = {"folder", "steps", "crash_at", "hang_at"}
+    config = {name: value for name, value in asdict(settings).items() if name not in fates and value is not None}
     epoch = settings.batch * model.CONTEXT / len(text.train)  # of characters read
     loss = evaluation = float("nan")
     with (
@@ -153,6 +162,8 @@ def train(settings: Settings) -> float:
         due = time.monotonic()
         while training.step < total:
             loss, norm, rate = training.advance()
+            if group is not None:
+                loss = group.all_reduce(loss)
             run.step(loss=loss, grad_norm=norm, learning_rate=rate)
             run.set_epoch(training.step * epoch)
             if training.step % max(1, total // _EVALUATIONS) == 0 or training.step == total:
@@ -187,7 +198,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--learning-rate", type=float, default=defaults.learning_rate)
     parser.add_argument("--warmup", type=float, default=defaults.warmup)
     parser.add_argument("--clip", action=argparse.BooleanOptionalAction, default=defaults.clip)
+    parser.add_argument("--decay-by", type=float)
     parser.add_argument("--crash-at", type=float)
+    parser.add_argument("--hang-at", type=float)
     parser.add_argument("--seed", type=int, default=defaults.seed)
     evaluation = train(Settings(**vars(parser.parse_args(arguments))))
     print(f"done: eval loss {evaluation:.4f} nats a character", flush=True)

@@ -35,7 +35,7 @@ _BATCHES_EVAL: Final = 7
 _EARLIEST: Final = 0.03
 _LATEST: Final = 0.95
 _COOL_DOWN: Final = 0.8
-"""Part of a run after which a learning rate that has come to nothing is as planned; before, the rest of the run is for nothing."""
+"""Part of a run after which a learning rate that has come to nothing is as planned; before, the rest is for nothing."""
 _GRACE: Final = 0.05
 _NEAR_ZERO: Final = 0.01
 _LEARNT: Final = 4.0

@@ -8,7 +8,7 @@ from headway.insight.eta import EtaEstimate
 from headway.protocol.job import Attempt, Eta, Job, RankInfo, State
 from headway.protocol.limits import CANONICAL_DIRECTIONS, CANONICAL_METRICS
 from headway.protocol.report import Checkpoint, RunInfo
-from headway.protocol.verdict import GOES_NOWHERE, Verdict
+from headway.protocol.verdict import GOES_NOWHERE, ConditionType, Verdict
 from headway.tracking.actions import records
 from headway.tracking.attempts import AttemptState
 from headway.tracking.conditions import standing as those_standing
@@ -28,7 +28,9 @@ def view(job: TrackedJob, now: float) -> Job:
     progress = shown(job, where, now, running=running, complete=end.state is State.COMPLETE)
     info = info_of(job)
     directions = directions_of(job, info)
-    estimate = job.judge.estimate(now, where.total) if running and job.judge is not None else None
+    stalled = any(one.type is ConditionType.STALLED and one.until is None for one in job.conditions)
+    foreseen = running and not stalled and job.judge is not None
+    estimate = job.judge.estimate(now, where.total) if foreseen and job.judge is not None else None
     verdict, text = _verdict(job, where) if running else (None, None)
     current = job.current
     heard = current.heard_at if current is not None else None

@@ -17,7 +17,13 @@ def test_demo_ends_by_itself_with_a_summary(headway: Any) -> None:
     assert result.returncode == 0, result.stderr
     assert time.monotonic() - began < 75
     summary = [line.split()[0] for line in result.stdout.splitlines() if line.startswith("demo-")]
-    assert set(summary[-3:]) == {"demo-healthy", "demo-crash-resume", "demo-lr-too-high"}
+    assert summary[-5:] == [
+        "demo-healthy",
+        "demo-crash-resume",
+        "demo-lr-too-high",
+        "demo-lr-decayed",
+        "demo-lost-rank",
+    ]
 
     healthy = headway.job("demo-healthy")
     assert healthy["state"] == "Complete"
@@ -32,6 +38,12 @@ def test_demo_ends_by_itself_with_a_summary(headway: Any) -> None:
     wild = headway.job("demo-lr-too-high")
     assert wild["metrics"]["loss"] == "NaN"
     assert wild["best"]["loss"] < 3.5, "it learnt at first"
+
+    lost = headway.job("demo-lost-rank")
+    (stalled,) = (one for one in lost["conditions"] if one["type"] == "Stalled")
+    assert "in all_reduce" in stalled["evidence"]["where"]
+    assert stalled["evidence"]["limitSeconds"] >= 10
+    assert lost["spec"]["stallFloor"] == 10
 
 
 def test_demo_can_be_run_again(headway: Any) -> None:

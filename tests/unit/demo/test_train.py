@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+import threading
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from headway.demo import corpus, train
+from headway.demo.collective import Group
 from headway.demo.scenarios import SCENARIOS
 
 
@@ -39,6 +41,21 @@ def test_schedule_rises_then_falls() -> None:
     assert rates.index(max(rates)) in range(95, 105)
     assert all(a > b for a, b in pairwise(rates[110:]))
     assert rates[-1] == pytest.approx(0.0006, rel=1e-2)
+
+
+def test_schedule_can_come_to_nothing_early() -> None:
+    rates = [train.schedule(settings(Path(), warmup=0.02, decay_by=0.1), step, 1000) for step in range(1, 1001)]
+    assert max(rates) == pytest.approx(0.006, rel=1e-2)
+    assert max(rates[100:]) == pytest.approx(0.000006, rel=0.01)
+
+
+def test_a_group_waits_for_a_rank_that_is_lost() -> None:
+    group = Group(answers=3)
+    assert [group.all_reduce(value) for value in (1.5, 2.5, 1e-300)] == [1.5, 2.5, 1e-300]
+    waiting = threading.Thread(target=group.all_reduce, args=(1.0,), daemon=True)
+    waiting.start()
+    waiting.join(0.3)
+    assert waiting.is_alive()
 
 
 def test_a_crashed_run_resumed_ends_where_an_undisturbed_one_does(tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ async def test_a_run_that_beats_and_does_not_step_is_stalled_and_says_where_it_s
     )
     assert condition.evidence["phase"] is None
     assert job.progress.last_step_age == pytest.approx(62.0)
+    assert job.eta is None, "nobody knows"
     assert job.ledger.without_progress.money == pytest.approx(62 / 60)
     assert job.ledger.without_progress.device_hours == pytest.approx(8 * 62 / 3600)
     assert "all_reduce" in (job.ranks[0].stack or "")
