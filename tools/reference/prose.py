@@ -105,6 +105,6 @@ def _default(node: ast.expr | None, module: ModuleType) -> str | None:
         if isinstance(factory, ast.Lambda):
             return ast.unparse(factory.body)
         return _default(given.get("default"), module) if factory is None else f"{ast.unparse(factory)}()"
-    if isinstance(node, ast.Name):  # a constant of its module
-        return repr(getattr(module, node.id))
+    if isinstance(node, ast.Name) and not callable(value := getattr(module, node.id)):  # a constant of its module
+        return repr(value)
     return None if node is None else ast.unparse(node)
