@@ -122,6 +122,11 @@ class StallWatch:
         if phase is not None:
             self._enter(None if phase == Phase.TRAIN else str(phase), t)
 
+    @property
+    def step(self) -> float | None:
+        """Where the run stands."""
+        return self._step
+
     def limit(self) -> float:
         """Seconds that the run may now stand still."""
         floor, unknown = self.settings.floor, self.settings.unknown

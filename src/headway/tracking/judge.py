@@ -119,8 +119,8 @@ class Judge:
             self._offset = sent - t
         self.t, self.spoke_at, self._phase = t, sent, phase
         blind = silence > max(_DEAF, _DEAF_FACTOR * (usual_gap or 0.0))
-        self.stall.observe(step, sent - last_step_age, blind=blind)
-        self.stall.observe(step, sent, phase=phase)
+        moved = step is not None and step != self.stall.step
+        self.stall.observe(step, sent - last_step_age if moved else sent, phase=phase, blind=blind)
         if step is not None:
             self.eta.observe(step, t - last_step_age, phase=phase, step_seconds=step_seconds)
             self.slow.observe(step, self._offset + t - last_step_age, phase=phase, work=work)
