@@ -1929,6 +1929,8 @@ export interface components {
             readonly askedAt: components["schemas"]["Number"];
             /** @description When the platform acts without the run. */
             readonly deadline?: components["schemas"]["Number"];
+            /** @description Seconds between SIGTERM and SIGKILL. */
+            readonly grace?: components["schemas"]["Number"];
             /** @description When the run, or else its runner, first said that it knows. */
             readonly acknowledgedAt?: components["schemas"]["Number"];
             /** @description None while it is under way. */
@@ -2210,6 +2212,7 @@ export interface components {
             /** @description The runner keeps the job, and begins another attempt when it is told to; meanwhile it goes on with ``alive``. */
             readonly paused?: boolean;
             readonly pid?: number;
+            readonly stuck?: components["schemas"]["Stuck"];
             /** @description Ids of commands that the runner has begun to carry out. */
             readonly acks?: readonly string[];
             /** @description What came of commands. */
@@ -2219,6 +2222,8 @@ export interface components {
         readonly LifecycleAnswer: {
             readonly commands?: readonly components["schemas"]["Command"][];
             readonly heartbeat?: components["schemas"]["Number"];
+            /** @description Those that stand. */
+            readonly conditions?: readonly components["schemas"]["Condition"][];
         };
         /**
          * @description What happened to an attempt, by the runner's word.
@@ -2274,6 +2279,8 @@ export interface components {
             readonly pid?: number;
             /** @description Inherited the environment, but is not the training: listed, and never moves progress. */
             readonly auxiliary?: boolean;
+            /** @description Where it stands, as it said when no step had advanced for long; None once one has. */
+            readonly stack?: string;
         };
         /** @description The answer to a registration. */
         readonly Registered: {
@@ -2319,6 +2326,8 @@ export interface components {
             readonly host?: string;
             readonly pid?: number;
             readonly localRank?: number;
+            /** @description Seconds without a step below which the run is never Stalled; None: as the server has it. */
+            readonly stallFloor?: components["schemas"]["Number"];
         };
         /** @description The ``headway`` object of a report. */
         readonly RunReport: {
@@ -2389,6 +2398,8 @@ export interface components {
             readonly queue?: string;
             readonly owner?: string;
             readonly displayName?: string;
+            /** @description Seconds without a step below which the job is never Stalled; None: as the server has it. */
+            readonly stallFloor?: components["schemas"]["Number"];
         };
         /**
          * @description The platform's word for a job.
@@ -2415,6 +2426,13 @@ export interface components {
                     readonly field?: string;
                 }[];
             };
+        };
+        /** @description A process whose interpreter runs nothing at all, not even the reporter's thread; told by its watchdog. */
+        readonly Stuck: {
+            /** @description Id of the run. */
+            readonly run: string;
+            /** @description Where its threads stand, as ``faulthandler`` writes it, the main thread last. */
+            readonly stack: string;
         };
         /** @description Kubeflow Trainer's status. What breaks its limits is mended, and the answer warns of it. */
         readonly TrainerStatus: {
