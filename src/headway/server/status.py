@@ -17,7 +17,6 @@ import msgspec
 from litestar.types import HTTPScope, Receive, Send
 
 from headway.errors import ForbiddenError, HeadwayError, InvalidError, NotFoundError, RateLimitedError, TooLargeError
-from headway.protocol import codec
 from headway.protocol.job import JobKey
 from headway.protocol.limits import (
     HEADER_AGE,
@@ -29,10 +28,11 @@ from headway.protocol.limits import (
 )
 from headway.protocol.problem import Reason, status_object
 from headway.protocol.report import Envelope
-from headway.protocol.wire import decode_report, encode_answer
+from headway.protocol.wire import encode_answer
 from headway.server.answers import JSON, problem, retry_after
 from headway.server.context import Context
 from headway.server.params import read_key
+from headway.server.reading import read_report
 
 _log = logging.getLogger("headway.server")
 
@@ -49,7 +49,6 @@ _HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
 )
 
-_decode: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode
 _ONLY_POST: Final = _encode(status_object(Reason.METHOD_NOT_ALLOWED, "reports are sent here with POST"))
 
@@ -109,7 +108,7 @@ class StatusEndpoint:
         content = await self._read(receive, declared)
         if content is None:
             return None
-        report = decode_report(decode_json(content))
+        report = read_report(content)
         if report.headway is not None and report.headway.world_size > 1:
             context.limiter.note_ranks(key, report.headway.world_size)
         envelope = read_envelope(handed_on) if handed_on else _NO_ENVELOPE
@@ -188,24 +187,6 @@ def key_of_path(raw: bytes) -> JobKey:
     if b"/" in name:
         raise NotFoundError("a slash in a job's name is written %2F in a path")
     return read_key(namespace.decode("latin-1"), name.decode("latin-1"))
-
-
-def decode_json(content: bytes) -> object:
-    """The JSON value of a request's body.
-
-    Text that UTF-8 has no bytes for (half of a surrogate pair, as Python's ``json`` writes undecodable file names) is mended.
-
-    Raises:
-        InvalidError: it is not strict JSON; says where.
-    """
-    try:
-        return _decode(content)
-    except (ValueError, RecursionError):
-        value = codec.loads(content)
-    try:
-        return codec.loads(codec.dumps(value))
-    except (ValueError, RecursionError) as error:
-        raise InvalidError(f"not valid JSON: {error}", field="body") from None
 
 
 def read_envelope(headers: dict[str, bytes]) -> Envelope:
