@@ -31,7 +31,13 @@ def describe(watch: MetricWatch | None, axis: Axis, total: int | None) -> tuple[
         return Verdict.STARTING, f"{series.count} points of {series.name}: too little to judge"
     look = judge.look
     if judge.standing is Course.PROGRESSING:
-        return Verdict.PROGRESSING, _progressing(series, axis, look, total)
+        if look.course is Course.PROGRESSING:
+            return Verdict.PROGRESSING, _progressing(series, axis, look, total)
+        # One look does not overturn what stands; its figures are not those of progress, either.
+        return (
+            Verdict.PROGRESSING,
+            f"it improved until now, but at the last look {_undecided(series, axis, look, total)}",
+        )
     if judge.uninformative:
         return (
             Verdict.UNDECIDED,

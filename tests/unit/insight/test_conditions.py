@@ -385,3 +385,17 @@ def test_a_loss_near_zero_by_design_says_nothing() -> None:
     )
     assert types(around) == types(rising) == []
     assert "near zero" in around.final.text
+
+
+def test_the_words_of_progress_never_quote_a_slope_that_is_none() -> None:
+    rng = random.Random(1)
+    points = run(600, loss=lambda index: 1.8 + 2.2 * math.exp(-index / 30) + rng.gauss(0, 0.02))
+    insight, said = RunInsight(), set[str]()
+    for point in points:
+        insight.observe(point, total_steps=20_000)
+        assessment = insight.assess(point.t)
+        if assessment.verdict is Verdict.PROGRESSING:
+            said.add(assessment.text)
+    assert any(text.startswith("loss falls: slope 95 % CI [-") for text in said)
+    assert not any(text.startswith("loss falls: slope 95 % CI [+") for text in said)
+    assert any("but at the last look" in text for text in said)
