@@ -28,8 +28,10 @@ from headway.errors import HeadwayError, SettingsError, StoreLockedError
 from headway.hub.hub import Hub, HubSettings
 from headway.reporter.discovery import ServerRecord, read_record, write_record
 from headway.reporter.folders import Folders, private_folder
+from headway.server.addresses import Addresses
 from headway.server.answers import write_json
 from headway.server.app import create_app
+from headway.server.connection import HttpProtocol
 from headway.server.context import Context
 from headway.server.settings import DEFAULT_PORT, ServerSettings
 from headway.server.tokens import Keyring, load_keys
@@ -201,9 +203,13 @@ async def serve(
         listener = bind(settings.host, settings.port)
         try:
             url = url_of(listener)
+            addresses = Addresses(settings.folders.addresses, settings.server.allowed_hosts)
+            addresses.add(url)
+            hub.intake.own = addresses.__contains__
             running = Running(url=url, token=keys.user, hub=hub, context=context)
             config = uvicorn.Config(
                 app,
+                http=HttpProtocol,
                 lifespan="off",
                 log_config=None,
                 access_log=False,

@@ -48,8 +48,8 @@ VARIABLES: Final = frozenset(
     {
         "HEADWAY_URL", "HEADWAY_TOKEN", "HEADWAY_TOKEN_FILE", "HEADWAY_JOB", "HEADWAY_ATTEMPT", "HEADWAY_HOME",
         "HEADWAY_DISABLED", "HEADWAY_INTERVAL", "HEADWAY_FINISH_TIMEOUT", "HEADWAY_CA_FILE", "HEADWAY_RUNNER",
-        "HEADWAY_STALL_FLOOR", "HEADWAY_STACKS", "HEADWAY_SERVER_HOST", "HEADWAY_SERVER_PORT", "HEADWAY_SERVER_STORE",
-        "HEADWAY_SERVER_ALLOWED_HOSTS", "HEADWAY_SKIP_DASHBOARD",
+        "HEADWAY_RELAY_FOR", "HEADWAY_STALL_FLOOR", "HEADWAY_STACKS", "HEADWAY_SERVER_HOST", "HEADWAY_SERVER_PORT",
+        "HEADWAY_SERVER_STORE", "HEADWAY_SERVER_ALLOWED_HOSTS", "HEADWAY_SKIP_DASHBOARD",
     }
 )  # fmt: skip
 
@@ -72,6 +72,7 @@ def every_check(environ: Mapping[str, str] = os.environ) -> Iterator[Check]:
     yield file_system(folders.state)
     yield clock(folders.state)
     yield server(folders)
+    yield from spooled(folders)
     if environ.get("HEADWAY_URL"):
         yield remote(environ["HEADWAY_URL"])
     yield from frameworks()
@@ -199,6 +200,24 @@ def server(folders: Folders) -> Check:
             "headway server stop; headway server start",
         )
     return Check(Level.OK, "server", f"{found.url}, process {found.pid}, proved to be yours")
+
+
+def spooled(folders: Folders) -> Iterator[Check]:
+    """Reports that wait for a server on another machine; one here takes its own in by itself."""
+    from headway.reporter.transports.spool import read_spool
+
+    waiting: dict[str, int] = {}
+    for path in folders.spool.glob("*.jsonl"):
+        try:
+            header, lines = read_spool(path)
+            if header.server is not None:
+                waiting[header.server] = waiting.get(header.server, 0) + sum(1 for _ in lines)
+        except (OSError, HeadwayError):
+            continue  # gone meanwhile, or no spool file: the server puts that aside, and says so
+    for address, count in sorted(waiting.items()):
+        text = f"{count} report{'' if count == 1 else 's'} in {folders.spool} for {address}"
+        todo = f"HEADWAY_URL={address} headway run … hands them on, with a token that opens everything there"
+        yield Check(Level.WARN, "kept reports", text, todo)
 
 
 def remote(url: str) -> Check:

@@ -72,7 +72,7 @@ class Hub:
         self._listening_since = self._ticked_at = self._clock()
         self._reports = self._duplicates = self._points = self._failed = 0
         self._pulse = Pulse(self._ticking, self._settings.tick)
-        self._intake = Intake(self, self._clock)
+        self.intake = Intake(self, self._clock)
         self.notifiers = Notifiers()
         self.ready = False
         """Whether it takes reports: from the end of :meth:`start` to the beginning of :meth:`stop`."""
@@ -96,7 +96,7 @@ class Hub:
         self.ready = True
         self._spawn(self._pulse.beat())
         if self._settings.spool is not None:
-            self._spawn(self._intake.watch(self._settings.spool, self._settings.spool_interval))
+            self._spawn(self.intake.watch(self._settings.spool, self._settings.spool_interval))
 
     async def stop(self) -> None:
         """Stops listening, ends the watchers, and closes the store once everything is written."""
@@ -305,7 +305,7 @@ class Hub:
             failed_writes=self._failed,
             waiting_writes=self._persister.waiting,
             watchers=self._broadcast.watchers,
-            spooled_reports=self._intake.count,
+            spooled_reports=self.intake.count,
         )
 
     # --- time ------------------------------------------------------------------------------------------------------

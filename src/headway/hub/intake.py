@@ -1,7 +1,8 @@
 """Takes in what waited for a server: the spool files of reporters and relays that found none.
 
 A file is taken only when nobody writes it any more (its lock is free), in order, and deleted once every line is persisted; so
-what is interrupted is begun again, and (run, sequence number) keeps anything from counting twice.
+what is interrupted is begun again, and (run, sequence number) keeps anything from counting twice. A file for another server is
+left alone: it lies here because that one could not be reached from this machine.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Intake:
     def __init__(self, door: Door, clock: Callable[[], float]) -> None:
         self._door = door
         self._clock = clock
+        self.own: Callable[[str], bool] = lambda _: False
+        """Whether a base URL is this server's."""
         self.count = 0
         """Reports taken in."""
 
@@ -54,7 +57,7 @@ class Intake:
         """Goes on until it is cancelled."""
         while True:
             try:
-                self.count += await take_in(folder, self._door, self._clock)
+                self.count += await take_in(folder, self._door, self._clock, self.own)
             except UnavailableError as error:
                 logger.info("spooled reports wait: %s", error)
             except Exception:  # a spool file that breaks this must not end it
@@ -62,8 +65,10 @@ class Intake:
             await asyncio.sleep(interval)
 
 
-async def take_in(folder: Path, door: Door, clock: Callable[[], float]) -> int:
-    """Takes in all files that nobody writes; answers how many reports that were.
+async def take_in(
+    folder: Path, door: Door, clock: Callable[[], float], own: Callable[[str], bool] = lambda _: False
+) -> int:
+    """Takes in all files that nobody writes, but those for a server that is not ``own``; answers how many reports that were.
 
     Raises:
         UnavailableError: the store cannot take them now; what is left waits for the next time.
@@ -72,7 +77,7 @@ async def take_in(folder: Path, door: Door, clock: Callable[[], float]) -> int:
     for path in _files(folder):
         with _held(path) as held:
             if held:
-                count += await _take_file(path, door, clock)
+                count += await _take_file(path, door, clock, own)
     return count
 
 
@@ -100,10 +105,13 @@ def _held(path: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-async def _take_file(path: Path, door: Door, clock: Callable[[], float]) -> int:
+async def _take_file(path: Path, door: Door, clock: Callable[[], float], own: Callable[[str], bool]) -> int:
     count = 0
     try:
         header, lines = read_spool(path)
+        if header.server is not None and not own(header.server):
+            logger.debug("%s is left alone: it is for %s", path, header.server)
+            return 0
         key = JobKey(header.namespace, header.name)
         for line in lines:
             count += await _take_line(path, key, line, door, clock)

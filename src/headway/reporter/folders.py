@@ -43,6 +43,11 @@ class Folders:
         return self.state / "spool"
 
     @property
+    def addresses(self) -> Path:
+        """Where the server notes the addresses that it has had."""
+        return self.state / "addresses"
+
+    @property
     def logs(self) -> Path:
         """Where ``headway run`` keeps the logs of jobs."""
         return self.state / "logs"

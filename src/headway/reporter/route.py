@@ -90,7 +90,8 @@ class Route:
             UnavailableError: it cannot be written.
         """
         if self.spool is None:
-            header = SpoolHeader(self.job.namespace, self.job.name, self._run, attempt)
+            server = self._settings.destination
+            header = SpoolHeader(self.job.namespace, self.job.name, self._run, attempt, server)
             self.spool = SpoolWriter(self._settings.folders.spool / f"{self._run}.jsonl", header)
         return self.spool
 

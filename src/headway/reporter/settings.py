@@ -28,6 +28,9 @@ class Settings:
     """``HEADWAY_DISABLED=1``: with ``1``, every call is a no-op."""
     url: str | None = None
     """``HEADWAY_URL``: base URL of the server or relay to report to."""
+    relay_for: str | None = None
+    """``HEADWAY_RELAY_FOR``: set by ``headway run``, whose relay ``HEADWAY_URL`` is: base URL of the server behind it; empty for
+    this machine's own. Reports that are spooled go there."""
     job: JobKey | None = None
     """``HEADWAY_JOB``: ``namespace/name``, both percent-encoded. Unset: a local job named after the script."""
     token: str | None = field(default=None, repr=False)
@@ -61,6 +64,13 @@ class Settings:
     problems: tuple[str, ...] = ()
     """What in the environment could not be used, in words."""
 
+    @property
+    def destination(self) -> str | None:
+        """Base URL of the server that reports are for in the end; None for this machine's own."""
+        if self.url is None:
+            return base_url(self.kubeflow_url) if self.kubeflow_url else None
+        return base_url(self.url) if self.relay_for is None else (base_url(self.relay_for) or None)
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Settings:
         """The settings that the environment asks for. Never raises."""
@@ -89,6 +99,7 @@ class Settings:
         return cls(
             disabled=environ.get("HEADWAY_DISABLED", "").strip().lower() in {"1", "true", "yes", "on"},
             url=url,
+            relay_for=environ.get("HEADWAY_RELAY_FOR"),
             job=job,
             token=token,
             token_file=token_file,
@@ -101,6 +112,11 @@ class Settings:
             folders=Folders.from_env(environ),
             problems=tuple(problems),
         )
+
+
+def base_url(url: str) -> str:
+    """A server's base URL out of any URL of it that a variable may hold."""
+    return url.partition("/apis/")[0].rstrip("/")
 
 
 def _path(text: str | None) -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 import socket
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from headway.errors import ConflictError, HeadwayError
 from headway.protocol.job import JobKey, JobQuery, Spec
 from headway.protocol.lifecycle import Registered, Registration
 from headway.reporter.folders import Folders
+from headway.reporter.settings import base_url
 from headway.runner.names import attempt_id, next_name, slurm_name, stem_of
 from headway.runner.request import RunRequest
 
@@ -39,6 +41,8 @@ class Connector:
         self._environ = request.environ
         self._folders = folders
         self.local = from_env(request.environ) is None
+        self.named = None if self.local else base_url(request.environ["HEADWAY_URL"])
+        """Base URL of the server that the environment names; None: this machine's."""
         self._had = False
 
     def client(self) -> Client:
@@ -120,7 +124,7 @@ def enrol(
             if client is not None:
                 client.close()
             raise ConflictError(
-                f"{error}; give this run another --name, or end that one with `headway stop {request.name}`"
+                f"{error}; give this run another --name, or end that one with `headway stop {shlex.quote(request.name)}`"
             ) from error
         registration = replace(registration, log=str(log_path(folders, lonely, runner)))
         return Enrolment(key=lonely, registration=registration, client=client, problem=error)

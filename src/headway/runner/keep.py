@@ -1,7 +1,8 @@
 """The relay's memory on disk: every report is written here before it is answered, and leaves once the server has it.
 
 The files are spool files as every reporter writes them (:mod:`headway.reporter.transports.spool` describes the format), locked
-while the runner lives. What could not be handed on by the end is simply left: the next server to start takes it in.
+while the runner lives. What could not be handed on by the end is left: the next server to start takes it in, if it is of this
+machine; else the next runner that talks to the same server hands it on (:mod:`headway.runner.leftovers`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from headway.protocol.job import JobKey
 from headway.protocol.lifecycle import Lifecycle, Registration
 from headway.protocol.report import Envelope
 from headway.reporter.folders import private_folder
+from headway.reporter.transports.spool import SpoolHeader, written
 
 SEGMENT_BYTES: Final = 1024 * 1024
 """Size at which a file is closed and the next begun, so that what was handed on can be deleted."""
@@ -92,16 +94,24 @@ class Keep:
         key: the job that all reports are of.
         run: names the files; also the run id of the header.
         attempt: attempt id of the header.
+        server: base URL of the server that the reports are for; None: this machine's own.
         segment_bytes: size at which the next file is begun.
     """
 
     def __init__(
-        self, folder: Path, key: JobKey, run: str, attempt: str, *, segment_bytes: int = SEGMENT_BYTES
+        self,
+        folder: Path,
+        key: JobKey,
+        run: str,
+        attempt: str,
+        *,
+        server: str | None = None,
+        segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
         self._segment_bytes = segment_bytes
         self._folder = folder
         self._run = run
-        self._header = dumps({"spool": 1, "namespace": key.namespace, "name": key.name, "run": run, "attempt": attempt})
+        self._header = dumps({"spool": 1, **written(SpoolHeader(key.namespace, key.name, run, attempt, server))})
         self._changed = threading.Condition()
         self._entries: deque[_Entry] = deque()
         self._current: _Segment | None = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -25,14 +26,14 @@ from headway.runner.notices import Notices
 from headway.runner.output import Output
 from headway.runner.request import RunRequest
 from headway.runner.signals import Signals
-from headway.runner.tracking import RUNNER_VARIABLE, Tracking, problem_of
+from headway.runner.tracking import RELAY_VARIABLE, RUNNER_VARIABLE, Tracking, problem_of
 
 _LONGEST_DELAY: Final = 60.0
 _LOOK_SECONDS: Final = 0.2
 _SIGNAL_GRACE: Final = 30.0
 """Seconds that the rest of a process group is waited for after a signal ended the command."""
 _OWN: Final = (
-    *("HEADWAY_URL", "HEADWAY_TOKEN", "HEADWAY_JOB", "HEADWAY_ATTEMPT", RUNNER_VARIABLE),
+    *("HEADWAY_URL", "HEADWAY_TOKEN", "HEADWAY_JOB", "HEADWAY_ATTEMPT", RUNNER_VARIABLE, RELAY_VARIABLE),
     *("KUBEFLOW_TRAINER_SERVER_URL", "KUBEFLOW_TRAINER_SERVER_TOKEN"),
 )
 
@@ -115,7 +116,7 @@ class _Attempts:
 
     def _wait_for_resume(self, signalled: Callable[[], bool]) -> bool:
         """Whether a paused job goes on: somebody asks for it, unless a stop or a signal comes first."""
-        name = "" if self.tracking is None else f" {self.tracking.key.name}"
+        name = "" if self.tracking is None else f" {shlex.quote(self.tracking.key.name)}"
         self._say(f"paused; `headway resume{name}` starts it again, `headway stop{name}` or Ctrl-C ends it")
         while not signalled() and not self._commands.stopping.is_set():
             if self._commands.wait_for_resume(_LOOK_SECONDS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from headway.runner.answers import Answers
 from headway.runner.enrol import Connector, Enrolment, enrol
 from headway.runner.forward import Forwarder
 from headway.runner.keep import Keep
+from headway.runner.leftovers import Leftovers
 from headway.runner.link import Link
 from headway.runner.names import attempt_id
 from headway.runner.on_condition import OnCondition
@@ -38,6 +40,8 @@ _EVENT_SECONDS: Final = 5.0
 
 RUNNER_VARIABLE: Final = "HEADWAY_RUNNER"
 """Tells a runner within a runner that the job is tracked already."""
+RELAY_VARIABLE: Final = "HEADWAY_RELAY_FOR"
+"""Tells a process that outlives the relay for whom its reports are."""
 
 
 class Tracking:
@@ -73,7 +77,9 @@ class Tracking:
         self.log = Path(enrolment.registration.log or "")
         private_folder(self.log.parent)
         self._token_file = private_folder(folders.runtime) / f"relay-{self.runner}.token"
-        self._keep = Keep(folders.spool, self.key, f"relay-{self.runner}", self._registration.attempt)
+        self._server = connector.named
+        attempt = self._registration.attempt
+        self._keep = Keep(folders.spool, self.key, f"relay-{self.runner}", attempt, server=self._server)
         self._answers = answers
         self._relay = Relay(self.key, self._keep, answers, say)
         self._token_file.touch(mode=0o600)
@@ -92,7 +98,8 @@ class Tracking:
             on_conditions=self._on_condition.hear if self._on_condition is not None else lambda _: None,
         )
         self._forwarder = Forwarder(self._keep, answers, self._link.report, self._link.renew, say)
-        self._link.on_back = self._forwarder.nudge
+        self._leftovers = Leftovers(folders.spool, self._server, connector.client, say) if self._server else None
+        self._link.on_back = self._back
         if enrolment.client is not None and enrolment.registered is not None:
             registered = enrolment.registered
             self._link.adopt(enrolment.client, self._registration, registered.token, registered.heartbeat)
@@ -102,13 +109,19 @@ class Tracking:
         self._link.start()
         self._forwarder.start()
 
+    def _back(self) -> None:
+        """The server is heard."""
+        self._forwarder.nudge()
+        if self._leftovers is not None:
+            self._leftovers.nudge()
+
     def _announce(self, enrolment: Enrolment) -> None:
         if enrolment.problem is not None:
             self._say(
                 f"{self.key} is not shown anywhere yet, its reports are kept: {' '.join(str(enrolment.problem).split())}"
             )
         elif not self._request.quiet:
-            self._say(f"tracking {self.key}; see it with `headway watch {self.key.name}`")
+            self._say(f"tracking {self.key}; see it with `headway watch {shlex.quote(self.key.name)}`")
 
     def begin(self, ordinal: int) -> dict[str, str]:
         """The ``ordinal``-th attempt (from 1) is about to start: the environment for its processes."""
@@ -125,6 +138,7 @@ class Tracking:
             "HEADWAY_JOB": job_variable(self.key),
             "HEADWAY_ATTEMPT": attempt,
             RUNNER_VARIABLE: self.runner,
+            RELAY_VARIABLE: self._server or "",
             STACKS_VARIABLE: str(self._stacks.folder),
             "KUBEFLOW_TRAINER_SERVER_URL": self._relay.status_url,
             "KUBEFLOW_TRAINER_SERVER_TOKEN": str(self._token_file),
@@ -167,6 +181,8 @@ class Tracking:
     def close(self) -> None:
         """Ends everything; what could not be handed on stays on disk, and the user hears of it."""
         self._forwarder.close(_LEAST_SECONDS)
+        if self._leftovers is not None:
+            self._leftovers.close(_LEAST_SECONDS)
         unheard = self._link.close(_LEAST_SECONDS)
         self._relay.close()
         try:
@@ -181,7 +197,8 @@ class Tracking:
             self._on_condition.close(_EVENT_SECONDS)
         if left or unheard:
             what = f"{left} report{'' if left == 1 else 's'}" if left else "how the run ended"
-            self._say(f"not sent: {what}; kept in {self._folders.spool} until a server starts")
+            when = "a server starts" if self._server is None else "the next `headway run` that reaches the same server"
+            self._say(f"not sent: {what}; kept in {self._folders.spool} until {when}")
 
     def _event(
         self,

@@ -68,9 +68,8 @@ def _refusal(job: TrackedJob, attempt: AttemptState, kind: ActionKind) -> str | 
     if kind is ActionKind.RESUME and state is not State.PAUSED:
         again = ""
         if state.ended and job.spec.command:
-            again = (
-                f"; start its next attempt with `headway run --name {job.key.name} -- {shlex.join(job.spec.command)}`"
-            )
+            name, command = shlex.quote(job.key.name), shlex.join(job.spec.command)
+            again = f"; start its next attempt with `headway run --name {name} -- {command}`"
         return f"job {job.key} is {state}, not Paused{again}"
     if state.ended:
         return f"job {job.key} is {state}: there is nothing to {kind}"

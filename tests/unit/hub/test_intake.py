@@ -15,11 +15,11 @@ from headway.hub.hub import Hub, HubSettings
 from headway.hub.intake import take_in
 from headway.protocol.codec import encode
 from headway.protocol.history import SeriesQuery
-from headway.protocol.job import JobKey
+from headway.protocol.job import JobKey, JobQuery
 from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
 from headway.protocol.report import Ending, EndingKind
 from headway.protocol.wire import encode_report
-from headway.reporter.transports.spool import SpoolHeader, SpoolWriter
+from headway.reporter.transports.spool import SpoolHeader, SpoolWriter, written
 from headway.store.memory import MemoryStore
 from headway.testing.clock import FakeClock
 from headway.testing.reports import SyntheticRun, transformers_post
@@ -69,6 +69,16 @@ async def test_a_file_whose_writer_lives_is_left_alone(hub: Hub, tmp_path: Path)
     assert await take_in(tmp_path, hub, hub._clock) == 0
     writer.close()
     assert await take_in(tmp_path, hub, hub._clock) == 3
+
+
+async def test_what_was_meant_for_another_server_is_left_for_it(hub: Hub, tmp_path: Path):
+    for name, server in (("there", "https://headway.example"), ("here", "http://127.0.0.1:7447"), ("any", None)):
+        writer = SpoolWriter(tmp_path / f"{name}.jsonl", HEADER._replace(name=name, server=server))
+        writer.append(encode_report(SyntheticRun(name).at(1)))
+        writer.close()
+    assert await take_in(tmp_path, hub, hub._clock, lambda url: url == "http://127.0.0.1:7447") == 2
+    assert files(tmp_path) == ["there.jsonl"]
+    assert {job.name for job in hub.jobs(JobQuery()).items} == {"here", "any"}
 
 
 async def test_what_was_spooled_does_not_look_fresh(tmp_path: Path):
@@ -142,7 +152,7 @@ async def test_a_runner_that_found_no_server_is_told_of_in_the_past(hub: Hub, tm
             "lifecycle": encode(Lifecycle(kind=LifecycleKind.ENDED, runner="runner", attempt="a", ending=ended)),
         },
     ]
-    header = {"spool": 1, **HEADER._asdict()}
+    header = {"spool": 1, **written(HEADER)}
     text = "".join(json.dumps(line) + "\n" for line in [header, *lines])
     (tmp_path / "runner.jsonl").write_text(text)
     await take_in(tmp_path, hub, hub._clock)

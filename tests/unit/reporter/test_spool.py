@@ -27,6 +27,12 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert writer.path.stat().st_mode & 0o077 == 0
 
 
+def test_a_file_says_which_server_it_is_for(tmp_path: Path) -> None:
+    for server in (None, "https://headway.example:8443"):
+        writer = SpoolWriter(tmp_path / f"{server is None}.jsonl", HEADER._replace(server=server))
+        assert read_spool(writer.path)[0].server == server
+
+
 def test_lines_are_handed_back_in_order_until_none_is_left(tmp_path: Path) -> None:
     writer = SpoolWriter(tmp_path / "run.jsonl", HEADER)
     for number in range(5):

@@ -3,6 +3,8 @@
 ``spool/<run>.jsonl``: a header line, then one line a report with the time it was written. Whoever writes holds a lock on the
 file as long as it lives; whoever takes reports in must get that lock first, so a file is never read by two. A torn last line
 is what a killed writer leaves behind; it is ignored. The file goes when every line is acknowledged.
+
+The header names the server that was to get the reports where one was named: no other takes them in.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ class SpoolHeader(NamedTuple):
     name: str
     run: str
     attempt: str
+    server: str | None = None
+    """Base URL of the server that they are for; None: the one of this machine that looks into this folder."""
 
 
 class SpoolLine(NamedTuple):
@@ -68,7 +72,7 @@ class SpoolWriter:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             size = os.fstat(descriptor).st_size
             if size == 0:
-                self._write(descriptor, {"spool": _VERSION, **header._asdict()})
+                self._write(descriptor, {"spool": _VERSION, **written(header)})
             elif os.pread(descriptor, 1, size - 1) != b"\n":
                 os.write(descriptor, b"\n")  # a torn line ends here, and is skipped
         except OSError as error:
@@ -136,6 +140,11 @@ class SpoolWriter:
             raise OSError("no space is left")
 
 
+def written(header: SpoolHeader) -> dict[str, str]:
+    """A header as it stands in a file: what is not known is left out."""
+    return {name: value for name, value in header._asdict().items() if value is not None}
+
+
 def read_spool(path: Path) -> tuple[SpoolHeader, Iterator[SpoolLine]]:
     """The header and the lines of a spool file. The caller holds the lock.
 
@@ -149,8 +158,10 @@ def read_spool(path: Path) -> tuple[SpoolHeader, Iterator[SpoolLine]]:
         header = json.loads(first)
         if header["spool"] != _VERSION:
             raise StoreCorruptError(f"{path}: spool version {header['spool']!r} is not known here")
-        found = SpoolHeader(*(str(header[name]) for name in SpoolHeader._fields))
-    except (ValueError, KeyError, TypeError) as error:
+        namespace, name, run, attempt = (str(header[each]) for each in ("namespace", "name", "run", "attempt"))
+        server = header.get("server")
+        found = SpoolHeader(namespace, name, run, attempt, None if server is None else str(server))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreCorruptError(f"{path} is not a spool file: its first line is {first[:80]!r}") from error
     return found, _lines(path)
 
