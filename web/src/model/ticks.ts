@@ -2,7 +2,7 @@
 
 /** Round numbers (1, 2, 5 times a power of ten) within a range, at most `most` of them, rising. */
 export function linearTicks(from: number, to: number, most: number): number[] {
-  if (!(to > from) || most < 1) return [from];
+  if (!isRange(from, to) || most < 1) return [from];
   const power = 10 ** Math.floor(Math.log10((to - from) / most));
   const step = [1, 2, 5, 10].map((each) => each * power).find((each) => (to - from) / each <= most) ?? 10 * power;
   return multiples(from, to, step);
@@ -10,7 +10,7 @@ export function linearTicks(from: number, to: number, most: number): number[] {
 
 /** For a logarithmic scale: powers of ten, with 2 and 5 between them or round steps where those are too few. */
 export function logTicks(from: number, to: number, most: number): number[] {
-  if (!(to > from) || !(from > 0)) return [from];
+  if (!isRange(from, to) || !(from > 0)) return [from];
   const decades = Math.log10(to / from);
   if (decades < 0.9) return linearTicks(from, to, Math.min(most, 6));
   const every = Math.max(1, Math.ceil(decades / Math.max(1, most)));
@@ -30,7 +30,7 @@ const LENGTHS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 
 
 /** Lengths of time as clocks count them, at most `most` of them; seconds. */
 export function timeTicks(from: number, to: number, most: number): number[] {
-  if (!(to > from) || most < 1) return [from];
+  if (!isRange(from, to) || most < 1) return [from];
   const fits = (step: number) => (to - from) / step <= most;
   if (fits(0.5)) return linearTicks(from, to, most);
   let step = LENGTHS.find(fits);
@@ -38,13 +38,16 @@ export function timeTicks(from: number, to: number, most: number): number[] {
   return multiples(from, to, step);
 }
 
+const isRange = (from: number, to: number): boolean => to > from && Number.isFinite(to - from);
+
+/** The multiples of a step within a range; `from` alone where numbers are too coarse to tell steps apart. */
 function multiples(from: number, to: number, step: number): number[] {
-  const ticks: number[] = [];
   const first = Math.ceil(from / step - 1e-9);
-  for (let index = first; index * step <= to + step * 1e-9; index += 1) {
-    ticks.push(Number((index * step).toPrecision(12)));
-  }
-  return ticks;
+  const last = Math.floor(to / step + 1e-9);
+  if (!(Math.max(Math.abs(first), Math.abs(last)) < 1e12)) return [from];
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) =>
+    Number(((first + index) * step).toPrecision(12)),
+  );
 }
 
 /** Round times of day between two moments (Unix seconds), at most `most`; `behind`: seconds that the clock is behind UTC. */

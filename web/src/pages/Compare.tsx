@@ -7,10 +7,10 @@ import { CompareCharts } from "../components/compare/CompareCharts";
 import { CompareTable } from "../components/compare/CompareTable";
 import { RunPicker } from "../components/compare/RunPicker";
 import { runsOf } from "../components/compare/run";
-import { useSame } from "../components/useSame";
 import { useI18n } from "../i18n";
 import { type Comparison, metricColumns, parameters, readComparison, writeComparison } from "../model/compare";
 import { changeQuery, useAddress } from "../router";
+import { useSame } from "../useSame";
 import "../styles/table.css";
 import "../styles/compare.css";
 

@@ -238,6 +238,17 @@ describe("ticks", () => {
     expect(linearTicks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
     expect(linearTicks(1.71, 4.2, 4)).toEqual([2, 3, 4]);
     expect(linearTicks(3, 3, 4)).toEqual([3]);
+    expect(linearTicks(-1, 1, 4)).toEqual([-1, -0.5, 0, 0.5, 1]);
+  });
+
+  it("are few whatever the range: rounding errors, none at all, infinite ones", () => {
+    expect(linearTicks(0.000_099_999_999_999_999_99, 0.000_100_000_000_000_000_02, 4)).toHaveLength(1);
+    for (const ticks of [linearTicks, logTicks, timeTicks]) {
+      expect(ticks(1e15, 1e15 + 0.125, 4).length).toBeLessThan(8);
+      expect(ticks(1e-300, 1e300, 4).length).toBeLessThan(8);
+      expect(ticks(Number.NaN, 1, 4)).toHaveLength(1);
+      expect(ticks(1, Number.POSITIVE_INFINITY, 4)).toHaveLength(1);
+    }
   });
 
   it("of a logarithmic scale are decades, and finer where there are few", () => {

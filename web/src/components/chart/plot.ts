@@ -195,7 +195,9 @@ function nearestDefined(column: ArrayLike<Cell> | undefined, index: number): num
 
 function linearRange(_: uPlot, low: number | null, high: number | null): [number, number] {
   if (low === null || high === null) return [0, 1];
-  const span = high - low || Math.abs(high) || 1;
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  // What differs by rounding alone is drawn as the level line that it is.
+  const span = high - low > size * 1e-9 ? high - low : size || 1;
   const floor = low - span * 0.06;
   return [low >= 0 && floor < 0 ? 0 : floor, high + span * 0.06];
 }

@@ -7,10 +7,10 @@ import { useI18n } from "../../i18n";
 import { chartsOf } from "../../model/charts";
 import type { MetricColumn } from "../../model/compare";
 import { epochsPerStep, extent, stretchesOf } from "../../model/curves";
+import { useSameBy } from "../../useSame";
 import { Chart, type ChartCurve } from "../chart/Chart";
 import { ChartControls } from "../chart/ChartControls";
 import { useChartSettings } from "../chart/useChartSettings";
-import { useSameBy } from "../useSame";
 import type { Run } from "./run";
 
 const POINTS = 600;
