@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -238,11 +237,3 @@ def test_the_check_of_generated_docs_sees_a_difference(tmp_path):
     done = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "http.md" in done.stdout
-
-
-def test_the_first_page_is_honest(stranger):
-    answer = stranger.get("/")
-    assert answer.headers["content-type"].startswith("text/html")
-    assert "no dashboard" in answer.text
-    assert "/api/openapi.json" in answer.text
-    json.loads(stranger.get("/api/openapi.json").content)
