@@ -41,8 +41,14 @@ class Slopes:
 
     def __init__(self, xs: Sequence[float], ys: Sequence[float]) -> None:
         self.points = len(xs)
+        pairs = list(zip(xs, ys, strict=True))
         self._slopes = sorted(
-            (ys[j] - ys[i]) / (xs[j] - xs[i]) for j in range(1, len(xs)) for i in range(j) if xs[j] > xs[i]
+            [
+                (y - below) / (x - before)
+                for at, (x, y) in enumerate(pairs)
+                for before, below in pairs[:at]
+                if x > before
+            ]
         )
         self.slope = median(self._slopes) if self._slopes else 0.0
 
