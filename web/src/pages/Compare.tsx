@@ -1,5 +1,5 @@
 /** Runs side by side: chosen in the address, ranked by a metric, their curves over each other. */
-import { EmptyState, EmptyStateBody, EmptyStateFooter, PageSection, Title } from "@patternfly/react-core";
+import { EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
 import ChartLineIcon from "@patternfly/react-icons/dist/esm/icons/chart-line-icon";
 import { useMemo } from "react";
 import { useFleet } from "../api/react";
@@ -33,38 +33,35 @@ export function Compare() {
 
   const change = (changes: Partial<Comparison>) =>
     changeQuery((written) => writeComparison({ ...readComparison(written), ...changes }, written));
-  const picker = <RunPicker all={list} chosen={shown} limit={MOST} onChange={(chosen) => change({ keys: chosen })} />;
   const gone = known ? shown.length - found.length : 0;
 
-  if (runs.length === 0) {
-    return (
-      <PageSection isFilled>
-        <EmptyState headingLevel="h1" titleText={t("compare.title")} icon={ChartLineIcon} variant="lg">
-          <EmptyStateBody>{gone > 0 ? t("compare.gone", { count: gone }) : t("compare.none")}</EmptyStateBody>
-          <EmptyStateFooter>{picker}</EmptyStateFooter>
-        </EmptyState>
-      </PageSection>
-    );
-  }
   return (
     <PageSection isFilled className="hw-compare-page">
       <div className="hw-compare-page__head">
         <Title headingLevel="h1" size="xl">
           {t("compare.title")}
         </Title>
-        {picker}
+        <RunPicker all={list} chosen={shown} limit={MOST} onChange={(chosen) => change({ keys: chosen })} />
         {gone > 0 && <span className="hw-compare-page__note">{t("compare.gone", { count: gone })}</span>}
         {keys.length > MOST && <span className="hw-compare-page__note">{t("compare.most", { count: MOST })}</span>}
       </div>
-      <CompareTable
-        runs={runs}
-        columns={columns}
-        parameters={differing}
-        by={main?.metric ?? null}
-        onRankBy={(metric) => change({ by: metric })}
-        onRemove={(key) => change({ keys: keys.filter((each) => each !== key) })}
-      />
-      <CompareCharts runs={runs} columns={columns} />
+      {runs.length === 0 ? (
+        <EmptyState headingLevel="h2" titleText={t("compare.noneTitle")} icon={ChartLineIcon}>
+          <EmptyStateBody>{t("compare.none")}</EmptyStateBody>
+        </EmptyState>
+      ) : (
+        <>
+          <CompareTable
+            runs={runs}
+            columns={columns}
+            parameters={differing}
+            by={main?.metric ?? null}
+            onRankBy={(metric) => change({ by: metric })}
+            onRemove={(key) => change({ keys: keys.filter((each) => each !== key) })}
+          />
+          <CompareCharts runs={runs} columns={columns} />
+        </>
+      )}
     </PageSection>
   );
 }

@@ -1,6 +1,7 @@
 export default {
   "compare.title": "Compare",
   "compare.choose": "Choose runs",
+  "compare.noneTitle": "Nothing to compare yet",
   "compare.none":
     "Choose two or more runs to see their curves over each other, who is best at what, and in what they differ.",
   "compare.gone": {

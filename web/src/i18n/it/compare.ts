@@ -4,6 +4,7 @@ import type en from "../en/compare";
 export default {
   "compare.title": "Confronto",
   "compare.choose": "Scegli le esecuzioni",
+  "compare.noneTitle": "Ancora nulla da confrontare",
   "compare.none":
     "Scegli due o più esecuzioni per vedere le curve sovrapposte, chi è la migliore in cosa e in che cosa differiscono.",
   "compare.gone": {

@@ -4,6 +4,7 @@ import type en from "../en/compare";
 export default {
   "compare.title": "比較",
   "compare.choose": "実行を選ぶ",
+  "compare.noneTitle": "比較するものがまだありません",
   "compare.none": "二つ以上の実行を選ぶと、曲線を重ね、指標ごとの最良と設定の違いを示します。",
   "compare.gone": { other: "選んだ実行のうち {count} 件はもうありません。" },
   "compare.most": { other: "最初の {count} 件だけを表示しています。" },

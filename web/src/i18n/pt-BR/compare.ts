@@ -4,6 +4,7 @@ import type en from "../en/compare";
 export default {
   "compare.title": "Comparação",
   "compare.choose": "Escolher execuções",
+  "compare.noneTitle": "Nada para comparar ainda",
   "compare.none":
     "Escolha duas ou mais execuções para ver as curvas sobrepostas, qual é a melhor em quê e no que diferem.",
   "compare.gone": {
