@@ -207,33 +207,32 @@ interface RowProps {
   readonly onOpen: (key: string) => void;
 }
 
-/** Plain elements with PatternFly's classes: its own cells measure themselves for tooltips, which thousands need not. */
+/** Plain elements: PatternFly's rows and cells carry hundreds of custom properties each, and measure themselves. */
 const JobRow = memo(function JobRow({ seen, index, columns, isSelected, isOpen, onSelect, onOpen }: RowProps) {
   const { t } = useI18n();
   const stale = useAtNow((now) => isStale(seen, now));
-  const className = css(
-    styles.tableTr,
-    styles.modifiers.clickable,
-    isOpen && styles.modifiers.selected,
-    stale && "hw-stale",
-  );
 
   function openUnlessControl(event: MouseEvent<HTMLTableRowElement>): void {
     if (!(event.target as Element).closest("a, button, input, label")) onOpen(seen.key);
   }
 
   return (
-    <tr className={className} aria-rowindex={index + 2} onClick={openUnlessControl}>
-      <td className={css(styles.tableTd, styles.tableCheck, "hw-col-select")}>
-        <Checkbox
-          id={`select ${seen.key}`}
-          isChecked={isSelected}
-          onChange={(_, chosen) => onSelect([seen.key], chosen)}
+    <tr
+      className={css("hw-row", isOpen && "hw-row-open", stale && "hw-stale")}
+      aria-rowindex={index + 2}
+      onClick={openUnlessControl}
+    >
+      <td className="hw-cell hw-col-select">
+        <input
+          type="checkbox"
+          className="hw-check"
+          checked={isSelected}
+          onChange={(event) => onSelect([seen.key], event.currentTarget.checked)}
           aria-label={t("jobs.select", { name: seen.job.name })}
         />
       </td>
       {columns.map((column) => (
-        <td key={column} className={css(styles.tableTd, styles.modifiers.nowrap, `hw-col-${column}`)}>
+        <td key={column} className={`hw-cell hw-col-${column}`}>
           <JobCell column={column} seen={seen} />
         </td>
       ))}
