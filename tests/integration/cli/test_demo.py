@@ -54,7 +54,8 @@ def test_demo_can_be_run_again(headway: Any) -> None:
 
 def test_a_second_demo_waits_for_nobody_and_ctrl_c_stops_the_jobs(headway: Any) -> None:
     first = headway.start("demo", "--no-open")
-    headway.until("demo-healthy", lambda job: job["state"] == "Running" and (job["progress"].get("step") or 0) > 5)
+    for name in ("demo-healthy", "demo-crash-resume", "demo-lr-too-high", "demo-lr-decayed", "demo-lost-rank"):
+        headway.until(name, lambda job: job["state"] == "Running" and (job["progress"].get("step") or 0) > 5)
     second = headway("demo", "--seconds", "15", "--no-open", timeout=60)
     assert second.returncode == 1
     assert "headway stop demo-healthy" in second.stderr
