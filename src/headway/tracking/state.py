@@ -26,6 +26,8 @@ _STATES: Final = {
     EndingKind.PREEMPTED: State.PREEMPTED,
 }
 _GOOD: Final = frozenset({EndingKind.COMPLETED, EndingKind.EARLY_STOPPED})
+_HASTE: Final = 1.25
+"""How much more than the most steps so far a stretch between two posts may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +83,32 @@ def outcome(job: TrackedJob, where: Overall) -> Outcome:
         state = State.RESTARTING if end.restarting else _STATES[ending.kind]
         return Outcome(state, None if end.restarting else ending.message, ending, end.ended_at)
     if attempt.lost_at is not None:
-        return Outcome(State.LOST, "no word from its runner", None, attempt.runner_heard_at)
+        return _own_word(attempt, where) or Outcome(
+            State.LOST, "no word from its runner", None, attempt.runner_heard_at
+        )
     if attempt.started_at is not None or attempt.runs:
         return Outcome(State.RUNNING)
     return Outcome(State.CREATED, "its processes have not been started yet")
 
 
-def _by_itself(attempt: AttemptState, where: Overall) -> Outcome:
+def _own_word(attempt: AttemptState, where: Overall) -> Outcome | None:
+    """How the writing run itself said that it ended; decides where no platform is there to say it."""
     writer = attempt.writer()
-    if writer is not None and writer.ending is not None:
-        _, at, own = writer.ending
-        ending = _refined(own.kind, own, own, where)
-        return Outcome(_STATES[ending.kind], ending.message, ending, at)
+    if writer is None or writer.ending is None:
+        return None
+    _, at, own = writer.ending
+    ending = _refined(own.kind, own, own, attempt, where)
+    return Outcome(_STATES[ending.kind], ending.message, ending, at)
+
+
+def _by_itself(attempt: AttemptState, where: Overall) -> Outcome:
+    if (said := _own_word(attempt, where)) is not None:
+        return said
+    writer = attempt.writer()
     here = standing(attempt)
     quiet = attempt.lost_at is not None
     if writer is not None and writer.stock is not None and (here.finished or (quiet and where.complete)):
-        ending = _refined(EndingKind.COMPLETED, None, None, where)
+        ending = _refined(EndingKind.COMPLETED, None, None, attempt, where)
         return Outcome(State.COMPLETE, None, ending, writer.spoke_at)
     if quiet:
         return Outcome(State.LOST, "no word from it, and nobody else watches it", None, attempt.heard_at)
@@ -107,9 +119,8 @@ def _platform_ending(job: TrackedJob, attempt: AttemptState, end: RunnerState, w
     own = _own_ending(attempt)
     said = end.ending or own
     if said is None:
-        return _refined(
-            EndingKind.FAILED, Ending(kind=EndingKind.FAILED, message="its runner did not say how"), None, where
-        )
+        unsaid = Ending(kind=EndingKind.FAILED, message="its runner did not say how")
+        return _refined(EndingKind.FAILED, unsaid, None, attempt, where)
     kind = said.kind
     if kind in _GOOD and said.exit_code not in (None, 0):
         kind = EndingKind.FAILED
@@ -118,7 +129,7 @@ def _platform_ending(job: TrackedJob, attempt: AttemptState, end: RunnerState, w
         kind = EndingKind.CANCELLED
     if kind is EndingKind.COMPLETED and own is not None and own.kind is EndingKind.EARLY_STOPPED:
         kind = EndingKind.EARLY_STOPPED
-    return _refined(kind, said, own, where)
+    return _refined(kind, said, own, attempt, where)
 
 
 def _own_ending(attempt: AttemptState) -> Ending | None:
@@ -130,9 +141,12 @@ def _own_ending(attempt: AttemptState) -> Ending | None:
     return min(failed, key=lambda ending: ending[1])[2] if failed else None
 
 
-def _refined(kind: EndingKind, said: Ending | None, own: Ending | None, where: Overall) -> Ending:
+def _refined(
+    kind: EndingKind, said: Ending | None, own: Ending | None, attempt: AttemptState, where: Overall
+) -> Ending:
     step, total = where.step, where.total
-    if kind is EndingKind.COMPLETED and step is not None and total is not None and step < total:
+    left = 0 if step is None or total is None else total - step
+    if kind is EndingKind.COMPLETED and left > 0 and not _may_have_gone_on(attempt, left):
         kind = EndingKind.EARLY_STOPPED
     said = said or Ending(kind=kind)
     own = own or said
@@ -148,11 +162,25 @@ def _refined(kind: EndingKind, said: Ending | None, own: Ending | None, where: O
     )
 
 
+def _may_have_gone_on(attempt: AttemptState, left: int) -> bool:
+    """Whether the steps left may have passed unheard.
+
+    A stock client leaves out what comes soon after its last post, its own end included (the Kubeflow SDK's within five
+    seconds). If no more was left than usually lay between two posts, nobody can say that it stopped early.
+    """
+    writer = attempt.writer()
+    if writer is None or writer.stock is None or writer.stock.final is not None:
+        return False
+    return left <= _HASTE * writer.stock.worth
+
+
 def summary(state: State, ending: Ending | None, percent: int | None, where: Overall) -> str:
     """The state in words."""
     if state is State.COMPLETE:
         if ending is None or ending.kind is not EndingKind.EARLY_STOPPED:
-            return "Complete"
+            if where.step is None or where.total is None or where.step >= where.total:
+                return "Complete"
+            return f"Complete (last heard of at {where.step}/{where.total})"
         if where.step is None:
             return "Complete (early stopped)"
         at = f"{where.step}/{where.total}" if where.total is not None else f"step {where.step}"

@@ -105,6 +105,35 @@ def test_a_normal_end_of_throttled_posts_reads_total_of_total(total: int, epochs
     assert (job.shown.progress.percent, job.shown.progress.step) == (100, total)
 
 
+def test_steps_that_a_throttled_client_never_posted_are_not_called_an_early_stop():
+    """The Kubeflow SDK drops every call within five seconds of the last one, the very last call too."""
+    job = Tracked().registered()
+    for step in (0, 40, 80, 120):
+        job.takes(sdk_post(step / 1.5, current_step=step, total_steps=150), envelope=STOCK, after=5.0)
+    job.ends(EndingKind.COMPLETED, exit_code=0)
+    assert job.shown.summary == "Complete (last heard of at 120/150)"
+    assert job.shown.ending.kind is EndingKind.COMPLETED
+    assert job.shown.progress.percent == 80, "nothing is invented"
+
+
+def test_more_steps_than_a_throttled_client_could_hide_are_an_early_stop():
+    job = Tracked().registered()
+    for step in (0, 40, 80):
+        job.takes(sdk_post(step / 1.5, current_step=step, total_steps=150), envelope=STOCK, after=5.0)
+    job.ends(EndingKind.COMPLETED, exit_code=0)
+    assert job.shown.summary == "Complete (early stopped at 80/150)"
+
+
+def test_a_job_whose_runner_is_lost_ends_by_its_own_word_where_it_left_one():
+    job, run = Tracked().registered(), SyntheticRun(attempt="attempt-1", total=100)
+    job.takes(run.at(99))
+    job.job.attempts["attempt-1"].lost_at = job.now
+    assert job.shown.state is State.LOST
+    job.takes(run.end(EndingKind.COMPLETED, 100))
+    assert job.shown.summary == "Complete"
+    assert job.shown.progress.percent == 100
+
+
 def test_a_failure_at_400_of_1000():
     """B9."""
     job = Tracked().registered()
