@@ -77,10 +77,13 @@ class Backoff:
     tries: int = 0
 
     def next(self) -> float:
-        """Seconds to wait before the next try: between half and the whole of the present step."""
-        step = min(self.most, self.first * 2.0 ** min(self.tries, 30))
+        """Seconds to wait before the next try: anything up to the present step, and nearly the whole of it once it grows no more.
+
+        So each client comes to a place of its own within the longest wait, and keeps it.
+        """
+        step = self.first * 2.0 ** min(self.tries, 30)
         self.tries += 1
-        return step * (0.5 + self.random.random() / 2)
+        return min(step, self.most) * self.random.uniform(0.1 if step < 2 * self.most else 0.9, 1.0)
 
     def reset(self) -> None:
         """Starts over, after a success."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
+from datetime import datetime
 from typing import Any, Final
 
 from headway.errors import InvalidError
@@ -22,6 +24,7 @@ EPOCH_NAMES: Final = ("current_epoch", "epoch")
 TOTAL_EPOCH_NAMES: Final = ("total_epochs",)
 _PROGRESS_NAMES: Final = frozenset(STEP_NAMES + TOTAL_NAMES + EPOCH_NAMES + TOTAL_EPOCH_NAMES)
 _MAX_WARNINGS: Final = 8
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _UNBOUNDED: Final = 2**62
 """A total this large means "no end"."""
 
@@ -53,6 +56,9 @@ def read_status(value: object, path: str = "trainerStatus") -> tuple[TrainerStat
     updated = value.get("lastUpdatedTime")
     if updated is not None and not isinstance(updated, str):
         raise InvalidError(f"expected a string, got {describe(updated)}", field=f"{path}.lastUpdatedTime")
+    if updated is not None and not _is_time(updated):
+        warnings.append(f"{path}.lastUpdatedTime {updated[:40]!r} is no RFC 3339 time and was dropped")
+        updated = None
     metrics = _read_metrics(value.get("metrics"), f"{path}.metrics", warnings)
     if len(warnings) > _MAX_WARNINGS:
         warnings[_MAX_WARNINGS:] = [f"and {len(warnings) - _MAX_WARNINGS} more"]
@@ -63,6 +69,16 @@ def read_status(value: object, path: str = "trainerStatus") -> tuple[TrainerStat
         last_updated_time=updated,
     )
     return status, tuple(warnings)
+
+
+def _is_time(text: str) -> bool:
+    if _TIME.fullmatch(text) is None:
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _whole(value: object, path: str, warnings: list[str]) -> int | None:

@@ -39,6 +39,18 @@ _LEAST_BYTES: Final = 1024
 _LONGEST_RETRY_AFTER: Final = 120.0
 
 
+def backoff(failures: int, first: float, last: float) -> float:
+    """Seconds to wait after so many failures in a row: up to ``first``, doubled each time, at most ``last``.
+
+    All runs of a machine lose their server in the same moment, and should not come back in the same one. So a wait is drawn from
+    its whole range until it has reached the longest, which leaves each run anywhere within a period; from then on it keeps its
+    place, and the runs that a server hears in one second after an outage are as few as can be.
+    """
+    longest = first * 2.0 ** min(failures - 1, 16)
+    share = random.uniform(0.1, 1.0) if longest < 2 * last else random.uniform(0.9, 1.0)  # noqa: S311
+    return min(longest, last) * share
+
+
 class Delivery:
     """The books of what is under way.
 
@@ -203,10 +215,8 @@ class Delivery:
             self._keep()
         self.outbox.thin()
         retry_after = error.retry_after if isinstance(error, RetryableError) else None
-        if retry_after is not None:
-            return min(retry_after, _LONGEST_RETRY_AFTER) * random.uniform(1.0, 1.1)  # noqa: S311
-        longest = min(self._settings.last_backoff, self._settings.first_backoff * 2.0 ** min(self._failures - 1, 16))
-        return longest * random.uniform(0.5, 1.0)  # noqa: S311
+        asked = 0.0 if retry_after is None else min(retry_after, _LONGEST_RETRY_AFTER)
+        return asked + backoff(self._failures, self._settings.first_backoff, self._settings.last_backoff)
 
     def _refused(self, error: InvalidError, kept: SpoolLine | None) -> float | None:
         if kept is not None and self.route.spool is not None:

@@ -129,6 +129,8 @@ class Reporter:
             self._end()
         except Exception as error:  # noqa: BLE001 - nobody is there to catch it
             self._fault(error)
+        finally:
+            self._route.close()
 
     def _fault(self, error: Exception) -> None:
         self._notices.warn(f"the reporter has a fault, and training goes on: {error!r}")

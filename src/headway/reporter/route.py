@@ -95,6 +95,11 @@ class Route:
             self.spool = SpoolWriter(self._settings.folders.spool / f"{self._run}.jsonl", header)
         return self.spool
 
+    def close(self) -> None:
+        """Closes the connection, at the end."""
+        if self.http is not None:
+            self.http.close()
+
     def abandon(self) -> None:
         """In a forked child: gives up its copies of open files, without a word to anybody."""
         if self.http is not None:

@@ -246,3 +246,22 @@ def test_an_answer_comes_back_as_it_was() -> None:
 
 def test_a_stock_servers_answer_holds_no_headway() -> None:
     assert decode_answer({"trainerStatus": {"progressPercentage": 3}}) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("2026-11-30T08:00:00Z", True),
+        ("2026-11-30T08:00:00.123456789+01:00", True),
+        ("2026-11-30T12:99:00Z", False),
+        ("2026-11-30", False),
+        ("20261130T080000Z", False),
+        ("", False),
+        ("now \ud800", False),
+    ],
+)
+def test_a_time_that_is_none_is_dropped_with_a_word(text: str, kept: bool) -> None:
+    status, warnings = read_status({"progressPercentage": 3, "lastUpdatedTime": text})
+    assert status.progress_percentage == 3
+    assert status.last_updated_time == (text if kept else None)
+    assert bool(warnings) is not kept

@@ -1,0 +1,61 @@
+"""64 jobs through an outage: all come back, and every point of theirs is there once."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from headway import Client
+from headway.protocol.report import RunInfo, Unit
+from headway.reporter.identity import new_run_id
+from headway.reporter.reporter import Reporter
+from headway.reporter.run import Run
+from headway.reporter.settings import Settings
+from headway.reporter.slots import Slots
+from headway.testing import live_server
+
+JOBS = 64
+OUTAGE = 6.0
+SPEED = 5.0
+"""Times are this much shorter than they are by default: 6 s stand for 30 s."""
+
+
+def test_nothing_is_lost(tmp_path, headway_home, until):
+    runs: dict[str, Run] = {}
+    with live_server(tmp_path) as server:
+        url, token = server.url, server.token
+        for number in range(JOBS):
+            name = f"job-{number}"
+            environ = {"HEADWAY_URL": url, "HEADWAY_TOKEN": token, "HEADWAY_JOB": f"local/{name}"}
+            settings = Settings.from_env({**environ, "HEADWAY_HOME": str(headway_home)})
+            settings = replace(
+                settings,
+                interval=1.0,
+                first_backoff=settings.first_backoff / SPEED,
+                last_backoff=settings.last_backoff / SPEED,
+            )
+            slots, run_id = Slots(0, Unit.OPTIMIZER_STEP), new_run_id()
+            run = runs[name] = Run(slots, Reporter(slots, settings, RunInfo(), run_id, name), finish_timeout=30.0)
+            run.set_total(1000)
+            run._start()
+            run.log(1, mark=1.0)
+        before = Client(url, token)
+        until(lambda: sum(job.progress.step == 1 for job in before.jobs().items) == JOBS, what="the first step of all")
+        before.close()
+    for step in range(2, 11):
+        for run in runs.values():
+            run.log(step, mark=float(step))
+        time.sleep(OUTAGE / 9)
+    with live_server(tmp_path, port=urlsplit(url).port or 0) as server, Client(url, token) as client:
+        back = time.monotonic()
+        until(lambda: sum(job.progress.step == 10 for job in client.jobs().items) == JOBS, what="the last step of all")
+        # Generous for a busy machine; were waits not bounded, they would have grown beyond this.
+        assert time.monotonic() - back < 30.0
+        for name, run in runs.items():
+            run.finish()
+            (series,) = client.series(name, "mark")
+            assert [point.step for point in series.points] == list(range(1, 11))
+            assert [point.mean for point in series.points] == [float(step) for step in range(1, 11)]
+        assert server.hub.stats().spooled_reports == 0
+    assert list((headway_home / "state" / "spool").glob("*")) == []
