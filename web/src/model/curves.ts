@@ -131,6 +131,12 @@ export function extent(stretches: readonly Stretch[]): Range | null {
   return from <= to ? [from, to] : null;
 }
 
+/** What holds both; null where nothing is held. */
+export function union(one: Range | null, other: Range | null): Range | null {
+  if (!one || !other) return one ?? other;
+  return [Math.min(one[0], other[0]), Math.max(one[1], other[1])];
+}
+
 /** The index of the x nearest to `wanted`; -1 in an empty column. `xs` never falls. */
 export function nearest(xs: readonly number[], wanted: number): number {
   let low = 0;

@@ -11,7 +11,7 @@ import TableIcon from "@patternfly/react-icons/dist/esm/icons/table-icon";
 import { useMemo, useState } from "react";
 import { useI18n } from "../../i18n";
 import type { ChartSettings } from "../../model/chartSettings";
-import type { Curve } from "../../model/curves";
+import type { Curve, Range } from "../../model/curves";
 import "../../styles/chart.css";
 import { Canvas, type Pointer } from "./Canvas";
 import { ChartTable } from "./ChartTable";
@@ -37,15 +37,27 @@ interface Props {
   /** Unix seconds; where conditions that stand reach to. */
   readonly now: number;
   readonly height?: number;
+  /** Everything that the charts of the group show, on the axis; left out: this chart's own curves alone. */
+  readonly group?: Range | null;
   /** Charts with the same key show the same place under the cursor. */
   readonly syncKey?: string;
   readonly isPending?: boolean;
 }
 
-export function Chart({ title, curves, settings, onChange, now, height = 200, syncKey, isPending }: Props) {
+export function Chart({
+  title,
+  curves,
+  settings,
+  onChange,
+  now,
+  height = 200,
+  group = null,
+  syncKey,
+  isPending,
+}: Props) {
   const { t } = useI18n();
   const { axis, log, smoothing } = settings;
-  const model = useChartModel({ curves, axis, log, smoothing, now });
+  const model = useChartModel({ curves, axis, log, smoothing, now, group });
   const [pointer, setPointer] = useState<Pointer | null>(null);
   const [hasTable, setTable] = useState(false);
   const colours = useMemo(() => curves.map((curve) => curve.colour), [curves]);

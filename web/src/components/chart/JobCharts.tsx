@@ -12,7 +12,7 @@ import type { Series } from "../../api/types";
 import { useI18n } from "../../i18n";
 import type { ChartSettings } from "../../model/chartSettings";
 import { chartsOf } from "../../model/charts";
-import { epochsPerStep, extent, refine, stepsWithin, stretchesOf } from "../../model/curves";
+import { epochsPerStep, extent, type Range, refine, stepsWithin, stretchesOf } from "../../model/curves";
 import { Chart, type ChartCurve } from "./Chart";
 import { ChartControls } from "./ChartControls";
 import { useChartSettings } from "./useChartSettings";
@@ -43,7 +43,9 @@ export function JobCharts({ seen, metrics }: Props) {
   const detail = useDetail(request, POINTS, steps);
   const series = useMemo(() => (detail.length > 0 ? refine(base, detail) : base), [base, detail]);
   const now = Math.floor(useNow() / 5) * 5;
-  const whole = extent(wanted.flatMap((metric) => stretchesOf({ job, metric, series: base }, settings.axis)));
+  const [from, to] =
+    extent(wanted.flatMap((metric) => stretchesOf({ job, metric, series: base }, settings.axis))) ?? NO_RANGE;
+  const whole = useMemo((): Range | null => (from === undefined ? null : [from, to]), [from, to]);
 
   return (
     <div>
@@ -63,6 +65,7 @@ export function JobCharts({ seen, metrics }: Props) {
             settings={settings}
             onChange={change}
             now={now}
+            whole={whole}
             isPending={history?.isPending ?? true}
           />
         ))}
@@ -77,6 +80,7 @@ export function JobCharts({ seen, metrics }: Props) {
 }
 
 const NONE: readonly Series[] = [];
+const NO_RANGE = [undefined, 0] as const;
 
 interface GroupProps {
   readonly metrics: readonly string[];
@@ -85,10 +89,11 @@ interface GroupProps {
   readonly settings: ChartSettings;
   readonly onChange: (change: Partial<ChartSettings>) => void;
   readonly now: number;
+  readonly whole: Range | null;
   readonly isPending: boolean;
 }
 
-function Group({ metrics, seen: { job }, series, settings, onChange, now, isPending }: GroupProps) {
+function Group({ metrics, seen: { job }, series, settings, onChange, now, whole, isPending }: GroupProps) {
   const names = metrics.join("\n");
   const curves = useMemo(
     () =>
@@ -104,6 +109,7 @@ function Group({ metrics, seen: { job }, series, settings, onChange, now, isPend
       settings={settings}
       onChange={onChange}
       now={now}
+      group={whole}
       syncKey={`job ${job.uid}`}
       isPending={isPending}
     />

@@ -173,8 +173,17 @@ function lineOptions(line: PlotLine, { ink, colours }: PlotOptions): uPlot.Serie
 function isSparse(u: uPlot, series: number, from: number, to: number): boolean {
   const column = u.data[series];
   let count = 0;
-  for (let index = from; index <= to; index += 1) if (typeof column?.[index] === "number") count += 1;
-  return count <= 1 || u.bbox.width / devicePixelRatio / count > 14;
+  let first = 0;
+  let last = 0;
+  for (let index = from; index <= to; index += 1) {
+    if (typeof column?.[index] !== "number") continue;
+    if (count === 0) first = index;
+    last = index;
+    count += 1;
+  }
+  if (count <= 1) return true;
+  const place = (index: number) => u.valToPos(u.data[0][index] ?? 0, "x");
+  return (place(last) - place(first)) / (count - 1) > 14;
 }
 
 /** Index pairs (high, low) of the lines that bound a band. */

@@ -8,6 +8,7 @@ import {
   type Range,
   type Stretch,
   stretchesOf,
+  union,
   type XAxis,
 } from "../../model/curves";
 import { type GapMark, gapsOf, type Marks, marksOf, NO_MARKS, withMarks } from "../../model/marks";
@@ -38,9 +39,11 @@ interface Request {
   readonly smoothing: Smoothing;
   /** Unix seconds. */
   readonly now: number;
+  /** What other charts of the group show, so that all have the same axis. */
+  readonly group: Range | null;
 }
 
-export function useChartModel({ curves, axis, log, smoothing, now }: Request): ChartModel {
+export function useChartModel({ curves, axis, log, smoothing, now, group }: Request): ChartModel {
   const drawn = useMemo(() => {
     const plain = curves.map((curve) => stretchesOf(curve, axis));
     const whole = extent(plain.flat());
@@ -53,8 +56,8 @@ export function useChartModel({ curves, axis, log, smoothing, now }: Request): C
   return useMemo(() => {
     const only = curves.length > 0 && curves.every((curve) => curve.job === curves[0]?.job) ? curves[0] : undefined;
     const marks = only ? marksOf(only.job, drawn.stretches.flat(), axis, now) : NO_MARKS;
-    return { ...drawn, marks, whole: withMarks(drawn.whole, marks) };
-  }, [drawn, curves, axis, now]);
+    return { ...drawn, marks, whole: withMarks(union(drawn.whole, group), marks) };
+  }, [drawn, curves, axis, now, group]);
 }
 
 const finite = (stretch: Stretch): number[] => stretch.n.map((n, index) => n - (stretch.bad[index] ?? 0));

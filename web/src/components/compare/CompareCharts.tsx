@@ -6,7 +6,7 @@ import { useNow } from "../../api/react";
 import { useI18n } from "../../i18n";
 import { chartsOf } from "../../model/charts";
 import type { MetricColumn } from "../../model/compare";
-import { epochsPerStep, extent, stretchesOf } from "../../model/curves";
+import { epochsPerStep, extent, type Range, stretchesOf } from "../../model/curves";
 import { useSameBy } from "../../useSame";
 import { Chart, type ChartCurve } from "../chart/Chart";
 import { ChartControls } from "../chart/ChartControls";
@@ -15,6 +15,7 @@ import type { Run } from "./run";
 
 const POINTS = 600;
 const FEW = 4;
+const NO_RANGE = [undefined, 0] as const;
 
 interface Props {
   readonly runs: readonly Run[];
@@ -35,7 +36,9 @@ export function CompareCharts({ runs, columns }: Props) {
   const histories = useHistories(requests, POINTS);
   const now = Math.floor(useNow() / 5) * 5;
   const charts = shown.map((metric) => ({ metric, curves: curvesOf(runs, owned(metric), histories) }));
-  const whole = extent(charts.flatMap(({ curves }) => curves.flatMap((curve) => stretchesOf(curve, settings.axis))));
+  const [from, to] =
+    extent(charts.flatMap(({ curves }) => curves.flatMap((curve) => stretchesOf(curve, settings.axis)))) ?? NO_RANGE;
+  const whole = useMemo((): Range | null => (from === undefined ? null : [from, to]), [from, to]);
   const isPending = histories.some((history) => history.isPending);
   return (
     <section aria-label={t("compare.curves")}>
@@ -55,6 +58,7 @@ export function CompareCharts({ runs, columns }: Props) {
             onChange={change}
             now={now}
             height={260}
+            group={whole}
             syncKey="compare"
             isPending={isPending}
           />
