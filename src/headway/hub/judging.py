@@ -72,7 +72,7 @@ def observe(entry: Entry, folded: Folded) -> None:
     elif entry.backlog is not None:
         entry.backlog.extend(folded.points)
     if len(entry.unread) > MOST_UNREAD:
-        entry.unread = merged(entry.unread, MOST_UNREAD // 2)
+        entry.unread = merged(entry.unread, MOST_UNREAD // 8)
     if judge.heard_just_now(attempt.id, run.spoke_at, progress.phase):
         return
     start = attempt.began_at
