@@ -21,12 +21,12 @@ _ENOUGH: Final = 20
 
 
 def uniform_guess(level: float) -> str | None:
-    """Says so when a cross-entropy stands at the logarithm of a number of classes: the model guesses uniformly."""
+    """Says so when a loss stands at the logarithm of a number of classes, as the cross-entropy of a uniform guess does."""
     for classes in (*_CLASSES, *_VOCABULARIES):
         expected = math.log(classes)
         if abs(level - expected) <= _TOLERANCE * expected:
             what = f"the vocabulary of {classes:,}" if classes in _VOCABULARIES else f"{classes} classes"
-            return f"{level:.4f} is ln {classes:,}: the model guesses uniformly over {what}"
+            return f"{level:.4f} is close to ln {classes:,}, the loss of a uniform guess over {what}"
     return None
 
 
