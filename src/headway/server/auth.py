@@ -13,6 +13,7 @@ very origin, and one that changes something must say so in a header that no fore
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -99,7 +100,9 @@ def cookie_name(connection: Connection) -> str:
 def host_allowed(header: bytes, allowed: frozenset[str]) -> bool:
     """Whether a ``Host`` header names the loopback interface, or a name that the settings allow."""
     text = header.decode("latin-1").lower()
-    name = text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0]
+    name, _, port = text[1:].partition("]") if text.startswith("[") else text.partition(":")
+    if not re.fullmatch(r":?[0-9]*", port):
+        return False
     if name == "localhost" or name.endswith(".localhost") or name in allowed:
         return True
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from headway.server.heads import BoundedHeads
 
 
 class GatheringTransport:
@@ -41,9 +41,10 @@ class GatheringTransport:
                 self._transport.write(data)
 
 
-class HttpProtocol(cast("type[Any]", AutoHTTPProtocol)):  # type: ignore[misc]
-    """uvicorn's HTTP, over a :class:`GatheringTransport`."""
+class HttpProtocol(BoundedHeads):
+    """uvicorn's HTTP, over a :class:`GatheringTransport`, and with heads of bounded size."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has connected."""
-        super().connection_made(GatheringTransport(cast("asyncio.Transport", transport), asyncio.get_running_loop()))
+        gathering = GatheringTransport(cast("asyncio.Transport", transport), asyncio.get_running_loop())
+        super().connection_made(cast("asyncio.Transport", gathering))

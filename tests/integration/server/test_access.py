@@ -208,6 +208,8 @@ def test_a_cookie_does_not_report(browser, server, status_path):
         ("evil.example", 403),
         ("127.0.0.1.evil.example", 403),
         ("localhost.evil.example", 403),
+        ("127.0.0.1:80.evil.example", 403),
+        ("[::1].evil.example", 403),
         ("192.168.0.7", 403),
         ("", 403),
     ],
