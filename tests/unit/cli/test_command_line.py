@@ -73,7 +73,21 @@ def test_misuse_is_exit_code_2(command: list[str]) -> None:
 
 def test_help_names_every_command() -> None:
     text = headway("--help", COLUMNS="120").stdout
-    for name in ("run", "ls", "watch", "show", "logs", "checkpoint", "pause", "resume", "stop", "rm", "server", "doctor", "demo"):
+    for name in (
+        "run",
+        "ls",
+        "watch",
+        "show",
+        "logs",
+        "checkpoint",
+        "pause",
+        "resume",
+        "stop",
+        "rm",
+        "server",
+        "doctor",
+        "demo",
+    ):
         assert f" {name} " in text
 
 
