@@ -3,10 +3,10 @@
 export const SMOOTHINGS = ["off", "light", "medium", "strong"] as const;
 export type Smoothing = (typeof SMOOTHINGS)[number];
 
-/** How far back a smoothed value remembers, as a part of the whole curve. */
+/** How far back a smoothed value remembers, as a part of what is shown. */
 const SHARES: Readonly<Record<Smoothing, number>> = { off: 0, light: 0.005, medium: 0.02, strong: 0.06 };
 
-/** The length over which memory falls to 1/e, in units of x, for a curve that is `span` long; 0: none. */
+/** The length over which memory falls to 1/e, in units of x, where `span` of it is shown; 0: none. */
 export const memory = (smoothing: Smoothing, span: number): number => SHARES[smoothing] * Math.max(0, span);
 
 /**

@@ -56,8 +56,8 @@ export function Chart({
   isPending,
 }: Props) {
   const { t } = useI18n();
-  const { axis, log, smoothing } = settings;
-  const model = useChartModel({ curves, axis, log, smoothing, now, group });
+  const { axis, log, smoothing, range } = settings;
+  const model = useChartModel({ curves, axis, log, smoothing, range, now, group });
   const [pointer, setPointer] = useState<Pointer | null>(null);
   const [hasTable, setTable] = useState(false);
   const colours = useMemo(() => curves.map((curve) => curve.colour), [curves]);

@@ -78,7 +78,7 @@ export function plotOptions(options: PlotOptions): uPlot.Options {
   return {
     width: options.width,
     height: options.height,
-    padding: [10, 20, 0, 0],
+    padding: [10, 26, 0, 0],
     legend: { show: false },
     scales: {
       x: { time: false, range: () => [...(options.range() ?? [0, 1])] as [number, number] },

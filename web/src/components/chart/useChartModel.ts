@@ -37,22 +37,25 @@ interface Request {
   readonly axis: XAxis;
   readonly log: boolean;
   readonly smoothing: Smoothing;
+  /** What is zoomed to: smoothing goes by what is shown. Null: everything. */
+  readonly range: Range | null;
   /** Unix seconds. */
   readonly now: number;
   /** What other charts of the group show, so that all have the same axis. */
   readonly group: Range | null;
 }
 
-export function useChartModel({ curves, axis, log, smoothing, now, group }: Request): ChartModel {
+export function useChartModel({ curves, axis, log, smoothing, range, now, group }: Request): ChartModel {
   const drawn = useMemo(() => {
     const plain = curves.map((curve) => stretchesOf(curve, axis));
     const whole = extent(plain.flat());
-    const length = whole ? memory(smoothing, whole[1] - whole[0]) : 0;
+    const shown = range ?? whole;
+    const length = shown ? memory(smoothing, shown[1] - shown[0]) : 0;
     const stretches = plain.map((own) =>
       own.map((each): SmoothStretch => ({ ...each, smoothed: smooth(each.x, each.mean, finite(each), length) })),
     );
     return { stretches, whole, gaps: plain.map(gapsOf), ...columns(stretches, log, smoothing !== "off") };
-  }, [curves, axis, log, smoothing]);
+  }, [curves, axis, log, smoothing, range]);
   return useMemo(() => {
     const only = curves.length > 0 && curves.every((curve) => curve.job === curves[0]?.job) ? curves[0] : undefined;
     const marks = only ? marksOf(only.job, drawn.stretches.flat(), axis, now) : NO_MARKS;
