@@ -67,7 +67,8 @@ def play(seconds: float | None, length: float | None = None) -> int:
         )
         for scenario in SCENARIOS
     ]
-    while any(process.poll() is None for process in processes):
+    ending = [process for process, scenario in zip(processes, SCENARIOS, strict=True) if not scenario.endless]
+    while any(process.poll() is None for process in ending):
         if asked or (end is not None and time.monotonic() >= end):
             break
         time.sleep(0.1)

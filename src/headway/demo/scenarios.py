@@ -23,6 +23,8 @@ class Scenario:
     options: tuple[str, ...] = ()
     """Options of :mod:`headway.demo.train`."""
     restarts: int = 0
+    endless: bool = False
+    """It never ends by itself: the demo ends it when all others have."""
     stall_floor: float | None = None
     """Seconds without a step that are never a stall; None: as usual (60)."""
 
@@ -63,6 +65,7 @@ SCENARIOS: Final = (
         story="a rank of its group no longer answers, and it waits for ever (a stall after 10 s here, after 60 s by default)",
         share=1.5,
         options=("--hang-at", "0.2", "--seed", "4"),
+        endless=True,
         stall_floor=10.0,
     ),
 )

@@ -43,6 +43,7 @@ class OnCondition:
     ) -> None:
         self._command, self._key, self._environ, self._say = list(command), key, dict(environ), say
         self._stand: dict[tuple[ConditionType, str | None, float], Condition] = {}
+        self._process: subprocess.Popen[bytes] | None = None
         self._waiting: SimpleQueue[ConditionEvent | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="headway-on-condition", daemon=True)
         self._thread.start()
@@ -65,9 +66,11 @@ class OnCondition:
                 self._waiting.put(event)
 
     def close(self, timeout: float) -> None:
-        """No more events; those that wait are handled within ``timeout`` seconds, or left out."""
+        """No more events; those that wait are handled within ``timeout`` seconds, or left out. What hangs then is killed."""
         self._waiting.put(None)
         self._thread.join(timeout)
+        if (hanging := self._process) is not None:
+            hanging.kill()
         left = 0
         while True:
             try:
@@ -85,16 +88,22 @@ class OnCondition:
                 self._say(f"the command of --on-condition failed: {error}")
 
     def _start(self, event: ConditionEvent) -> None:
-        done = subprocess.run(
+        with subprocess.Popen(
             self._command,
-            input=dumps(encode(event)),
             env=self._environ,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            timeout=_SECONDS,
-            check=False,
             start_new_session=True,
-        )
-        if done.returncode:
-            last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-            self._say(f"the command of --on-condition ended with exit code {done.returncode}: {''.join(last)}")
+        ) as process:
+            self._process = process
+            try:
+                _, errors = process.communicate(dumps(encode(event)), timeout=_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+            finally:
+                self._process = None
+        if process.returncode:
+            last = errors.decode("utf-8", "replace").strip().splitlines()[-1:]
+            self._say(f"the command of --on-condition ended with exit code {process.returncode}: {''.join(last)}")
