@@ -143,8 +143,8 @@ class Delivery:
             self.lock.release()
 
     def _body(self, kept: SpoolLine | None, *, plain: bool) -> tuple[bytes, float]:
-        if kept is not None:
-            return dumps(kept.body), max(0.0, time.time() - kept.at)
+        if kept is not None and self.route.spool is not None:
+            return dumps(kept.body), self.route.spool.age(kept)
         return compose(self._batch(), self._moment(), plain=plain), 0.0
 
     def _batch(self) -> Batch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,20 @@ def test_a_torn_line_is_ignored_and_never_glued_to_the_next(tmp_path: Path) -> N
     _, lines = read_spool(path)
     assert [line.body["n"] for line in lines] == [1, 2]
     assert again.first().body == {"n": 1}
+
+
+@pytest.mark.parametrize("jump", [-18_000.0, 18_000.0])
+def test_a_wall_clock_that_is_set_does_not_change_ages(tmp_path: Path, monkeypatch, jump: float) -> None:
+    writer = SpoolWriter(tmp_path / "run.jsonl", HEADER)
+    writer.append({"n": 1})
+    wall = time.time
+    monkeypatch.setattr("headway.reporter.transports.spool.time.time", lambda: wall() + jump)
+    writer.append({"n": 2})
+    for _ in range(2):
+        line = writer.first()
+        assert line is not None
+        assert 0.0 <= writer.age(line) < 60.0
+        writer.drop()
 
 
 def test_a_second_writer_is_refused_while_the_first_lives(tmp_path: Path) -> None:

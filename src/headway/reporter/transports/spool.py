@@ -63,6 +63,7 @@ class SpoolWriter:
         self.path = path
         self._read_at = 0
         self._descriptor: int | None = None
+        self._began = time.time() - time.monotonic()
         try:
             private_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -90,7 +91,7 @@ class SpoolWriter:
         if self._descriptor is None:
             raise UnavailableError(f"the spool file {self.path} is closed")
         envelope = {"attempt": attempt, "run": run, "seq": seq}
-        line = {"at": time.time(), **{name: value for name, value in envelope.items() if value is not None}}
+        line = {"at": self._now(), **{name: value for name, value in envelope.items() if value is not None}}
         line["body"] = json.loads(body) if isinstance(body, bytes) else body
         try:
             self._write(self._descriptor, line)
@@ -104,6 +105,10 @@ class SpoolWriter:
                 return line
             self.drop()
         return None
+
+    def age(self, line: SpoolLine) -> float:
+        """Seconds since a line of this writer was written, whatever the wall clock was set to meanwhile."""
+        return max(0.0, self._now() - line.at)
 
     def drop(self) -> None:
         """The oldest line is acknowledged."""
@@ -130,6 +135,9 @@ class SpoolWriter:
             if len(chunk) < size:
                 return None
             size *= 4
+
+    def _now(self) -> float:
+        return self._began + time.monotonic()
 
     @staticmethod
     def _write(descriptor: int, line: Mapping[str, Any]) -> None:
