@@ -52,12 +52,21 @@ export function Evidence({ evidence }: { readonly evidence: NonNullable<Conditio
       {figures.map(([name, value]) => (
         <div key={name}>
           <dt>{words(name)}</dt>
-          <dd>{typeof value === "number" ? format.value(value) : String(value ?? "—")}</dd>
+          <dd>
+            {typeof value !== "number"
+              ? String(value ?? "—")
+              : MOMENTS.test(name)
+                ? format.fullMoment(value)
+                : format.value(value)}
+          </dd>
         </div>
       ))}
     </dl>
   );
 }
+
+/** Names of figures that are points in time. */
+const MOMENTS = /At$|^lastContact$/;
 
 /** `slopeLow` as `slope low`. */
 const words = (name: string): string => name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
