@@ -34,7 +34,7 @@ class Fleet:
         run = SyntheticRun(run=f"run-{len(self.runs)}", attempt=ATTEMPT, total=total, world_size=ranks)
         self.runs[str(key)] = run
         info = RunInfo(framework=given.get("framework"), config=config, host="gpu-07", pid=4711)
-        self.report(name, 1, namespace=namespace, job=info)
+        self.report(name, 1, namespace=namespace, job=info, metrics={})
         for rank in range(1, ranks):
             other = SyntheticRun(run=f"{run.run}-{rank}", attempt=ATTEMPT, rank=rank, world_size=ranks)
             self.server.call(self.server.hub.ingest(key, other.beat(1, t=1.0)))
