@@ -13,6 +13,7 @@ import pytest
 from headway.server.dashboard import STATIC
 from headway.testing.live import LiveServer
 
+ROOT = Path(__file__).parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
@@ -78,3 +79,19 @@ def open_page(browser: Any) -> Generator[Callable[..., Any], None, None]:
         context.close()
         left = [each for each in complaints if not any(word in each for word in forgiven)]
         assert left == []
+
+
+@pytest.fixture
+def violations(web_tool: Callable[..., None]) -> Callable[[Any], list[tuple[str, list[str]]]]:
+    """What axe finds serious or critical in a page: the rule, and elements that break it."""
+    script = (ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+    def find(page: Any) -> list[tuple[str, list[str]]]:
+        page.evaluate(script)  # by the devtools' way, since the policy lets no script in that is not the server's own
+        return [
+            (each["id"], [node["html"][:200] for node in each["nodes"]][:3])
+            for each in page.evaluate("axe.run().then((all) => all.violations)")
+            if each["impact"] in ("serious", "critical")
+        ]
+
+    return find

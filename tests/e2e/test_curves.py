@@ -6,7 +6,6 @@ import json
 import math
 import re
 import time
-from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
 import pytest
@@ -21,7 +20,6 @@ from headway.testing.live import live_server
 
 PATIENT = HubSettings(heartbeat=600.0)
 """No runner stands behind these jobs: nothing is lost for want of its word."""
-AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 LEARNER = "/?" + urlencode({"job": "nlp/learner", "tab": "curves"})
 RUNS = "/compare?" + urlencode({"job": ["nlp/learner", "nlp/better", "vision/broken"]}, doseq=True)
 
@@ -350,20 +348,11 @@ def test_other_languages_leave_no_key_and_no_parameter_open(server, fleet, open_
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", [LEARNER, RUNS, "/compare", "/fleet"])
-def test_axe_finds_nothing_serious(server, fleet, open_page, path, theme):
-    if not AXE.exists():
-        pytest.skip("axe-core is not there: npm ci in web/")
+def test_axe_finds_nothing_serious(server, fleet, open_page, violations, path, theme):
     until(lambda: server.hub.job(JobKey("vision", "broken")).verdict == "NonFinite", "the verdict")
     page = open_page(server, path, color_scheme=theme)
     until(lambda: page.locator("canvas, .hw-tile, .pf-v6-c-empty-state").count() > 0, "the page")
     for button in page.get_by_role("button", name=re.compile("^Values of")).all()[:1]:
         button.click()
-    # By the devtools' way, since the policy lets no script in that is not the server's own.
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run().then((all) => all.violations)")
-    grave = [
-        (each["id"], [node["html"][:200] for node in each["nodes"]][:3])
-        for each in found
-        if each["impact"] in ("serious", "critical")
-    ]
+    grave = violations(page)
     assert grave == [], json.dumps(grave, indent=1)

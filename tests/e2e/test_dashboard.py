@@ -22,7 +22,6 @@ from headway.testing.live import live_server
 ROOT = Path(__file__).parents[2]
 PATIENT = HubSettings(heartbeat=600.0)
 """No runner stands behind these jobs: nothing is lost for want of its word."""
-AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @pytest.fixture
@@ -381,7 +380,7 @@ def test_who_has_not_logged_in_sees_how_to(server, fleet, browser, dashboard):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_stale_job_looks_stale(server, open_page, theme):
+def test_a_stale_job_looks_stale(server, open_page, theme, violations):
     fleet = Fleet(server)
     fleet.add("quiet")
     page = open_page(server, color_scheme=theme)
@@ -397,26 +396,12 @@ def test_a_stale_job_looks_stale(server, open_page, theme):
 @pytest.mark.parametrize(
     "path", ["/", "/?job=nlp%2Flearner", "/?job=nlp%2Flearner&tab=ranks", "/?job=vision%2Fbroken&tab=history"]
 )
-def test_axe_finds_nothing_serious(server, fleet, open_page, path, theme):
+def test_axe_finds_nothing_serious(server, fleet, open_page, violations, path, theme):
     page = open_page(server, path, color_scheme=theme)
     expect(row(page, "learner")).to_be_visible()
     if "job=" in path:
         expect(page.locator(".hw-panel")).to_be_visible()
     assert violations(page) == []
-
-
-def violations(page):
-    """What axe finds serious or critical in a page: the rule, and elements that break it."""
-    if not AXE.exists():
-        pytest.skip("axe-core is not there: npm ci in web/")
-    # By the devtools' way, since the policy lets no script in that is not the server's own.
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run().then((all) => all.violations)")
-    return [
-        (each["id"], [node["html"][:200] for node in each["nodes"]][:3])
-        for each in found
-        if each["impact"] in ("serious", "critical")
-    ]
 
 
 def test_the_keyboard_reaches_everything(server, fleet, open_page):

@@ -53,7 +53,8 @@ def test_run_starts_a_server_by_itself(ended: Any) -> None:
 def test_ls(ended: Any) -> None:
     text = ended("ls").stdout
     header, *rows = text.splitlines()
-    assert header.split() == ["NAME", "STATE", "VERDICT", "PROGRESS", "ETA", "STEP", "LOSS", "AGE", "UPDATED"]
+    # One of the jobs has a price, so what was spent is shown.
+    assert header.split() == ["NAME", "STATE", "VERDICT", "PROGRESS", "ETA", "STEP", "LOSS", "SPENT", "AGE", "UPDATED"]
     row = next(each for each in rows if each.startswith("well"))
     assert row[header.index("STATE") :].startswith("Complete")
     assert row[header.index("PROGRESS") :].startswith("100 %")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import importlib.util
-import json
-import os
 import shutil
 import subprocess
 import sys
@@ -27,57 +24,23 @@ def load(path: Path):
     return module
 
 
-@pytest.fixture(scope="module")
-def node():
-    """How to run Node and npm; web/node_modules is installed where it is not, or not of this lock file."""
-    hook = load(ROOT / "hatch_build.py")
-    try:
-        node, npm = hook.machine_node() or hook.pypi_node()
-    except SystemExit as error:
-        pytest.skip(str(error))
-    env = os.environ | {
-        "PATH": f"{Path(node).parent}{os.pathsep}{os.environ.get('PATH', '')}",
-        "NODE_USE_SYSTEM_CA": "1",
-    }
-    env["CI"] = "true"
-    with (ROOT / "web" / "package-lock.json").open("rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        wanted, installed = json.load(lock), WEB / "node_modules" / ".package-lock.json"
-        there = json.loads(installed.read_text()).get("packages", {}) if installed.exists() else {}
-        missing = [
-            name
-            for name, package in wanted["packages"].items()
-            if name and not package.get("optional") and there.get(name, {}).get("version") != package["version"]
-        ]
-        if missing:
-            command = [node, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-            subprocess.run(command, cwd=WEB, env=env, check=True, capture_output=True, timeout=600)
-
-    def run(tool: str, *arguments: str) -> None:
-        command = [node, str(WEB / "node_modules" / tool), *arguments]
-        done = subprocess.run(command, cwd=WEB, env=env, capture_output=True, text=True, check=False, timeout=300)
-        assert done.returncode == 0, f"{tool} {' '.join(arguments)}\n{done.stdout}\n{done.stderr}"
-
-    return run
+@pytest.mark.timeout(700)
+def test_types_hold(web_tool):
+    web_tool("typescript/bin/tsc", "--noEmit")
 
 
 @pytest.mark.timeout(700)
-def test_types_hold(node):
-    node("typescript/bin/tsc", "--noEmit")
+def test_style_and_lint(web_tool):
+    web_tool("@biomejs/biome/bin/biome", "check")
 
 
 @pytest.mark.timeout(700)
-def test_style_and_lint(node):
-    node("@biomejs/biome/bin/biome", "check")
+def test_units(web_tool):
+    web_tool("vitest/vitest.mjs", "run")
 
 
 @pytest.mark.timeout(700)
-def test_units(node):
-    node("vitest/vitest.mjs", "run")
-
-
-@pytest.mark.timeout(700)
-def test_types_of_the_api_are_those_of_the_server(node):
+def test_types_of_the_api_are_those_of_the_server(web_tool):
     command = [sys.executable, str(ROOT / "tools" / "generate_web_types.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
