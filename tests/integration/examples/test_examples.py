@@ -72,9 +72,17 @@ def test_transformers_script_knows_nothing_of_headway() -> None:
 @pytest.mark.timeout(300)
 def test_transformers_to_the_end(headway: Any, tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="pip install --group frameworks")
+    steps = 1500  # enough for a handful of posts, one in five seconds, on a quick machine
     runner = headway.start(
         *("run", "--name", "tiny-gpt2", "--price-per-hour", "3", "--"),
-        *(sys.executable, str(EXAMPLES / "02-transformers" / "train.py"), "--steps", "600", "--output", str(tmp_path)),
+        *(
+            sys.executable,
+            str(EXAMPLES / "02-transformers" / "train.py"),
+            "--steps",
+            str(steps),
+            "--output",
+            str(tmp_path),
+        ),
     )
     estimates: list[tuple[float, float]] = []
     while runner.poll() is None:
@@ -90,7 +98,7 @@ def test_transformers_to_the_end(headway: Any, tmp_path: Path) -> None:
     assert job["state"] == "Complete"
     assert job["ending"]["kind"] == "completed"
     assert job["progress"]["percent"] == 100
-    assert job["progress"]["step"] == job["progress"]["totalSteps"] == 600
+    assert job["progress"]["step"] == job["progress"]["totalSteps"] == steps
     assert job["progress"]["epoch"] > 0.5
     assert {"loss", "grad_norm", "learning_rate", "eval_loss"} <= set(job["metrics"])
     losses = [mean for _, _, mean in job["history"]["loss"]]
