@@ -1,1 +1,1 @@
-"""Ways for a report to leave the process: over HTTP, into a spool file, or nowhere."""
+"""Ways for a report to leave the process: over HTTP, or into a spool file."""
