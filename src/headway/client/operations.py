@@ -112,6 +112,7 @@ def jobs(query: JobQuery) -> Operation[JobPage]:
         ("tag", query.tags),
     ):
         params += [(name, str(value)) for value in sorted(values)]
+    params += [("job", "/".join(quote(part, safe="") for part in key)) for key in sorted(query.keys)]
     if query.text:
         params.append(("text", query.text))
     params += [("sort", query.sort), ("limit", str(query.limit))]

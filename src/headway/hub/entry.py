@@ -8,6 +8,7 @@ from typing import Final
 
 from headway.protocol.job import State
 from headway.protocol.report import Point
+from headway.protocol.row import JobRow, row_of
 from headway.protocol.verdict import Verdict
 from headway.tracking.fold import History
 from headway.tracking.tracked import TrackedJob
@@ -15,6 +16,9 @@ from headway.tracking.view import framework_of, view
 
 FRESH: Final = 1.0
 """Seconds for which the facts of a running job hold."""
+
+ROW_FRESH: Final = 10.0
+"""Seconds for which the row of a running job holds: its ages are counted on by whoever shows it, its costs are not."""
 
 QUIET: Final = 60.0
 """Seconds after which what was learnt of a job that has ended is let go."""
@@ -72,14 +76,15 @@ class Entry:
     unread_epoch: float | None = None
     """The epoch at the last of them."""
     _facts: Facts | None = None
+    _row: JobRow | None = None
 
     def forget(self) -> None:
         """Forgets what was derived."""
-        self._facts = None
+        self._facts = self._row = None
 
     def changed(self) -> None:
         """There is news."""
-        self._facts = None
+        self._facts = self._row = None
         self.unjudged = True
 
     def quiet(self, now: float) -> bool:
@@ -104,3 +109,10 @@ class Entry:
                 spent=spent.money if spent.money is not None else spent.device_hours,
             )
         return facts
+
+    def row(self, now: float) -> JobRow:
+        """What lists show: made again when the job has changed, or its costs have grown."""
+        row = self._row
+        if row is None or (row.state is State.RUNNING and not 0 <= now - row.at < ROW_FRESH):
+            row = self._row = row_of(view(self.job, now), now)
+        return row

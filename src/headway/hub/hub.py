@@ -28,9 +28,10 @@ from headway.hub.stats import HubStats
 from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
-from headway.protocol.job import Job, JobKey, JobPage, JobQuery
+from headway.protocol.job import Changes, Job, JobKey, JobPage, JobQuery
 from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registration
 from headway.protocol.report import Envelope, Report
+from headway.protocol.row import RowChanges
 from headway.store.base import Store
 from headway.tracking.actions import ask, commands_for, directives_for
 from headway.tracking.conditions import standing
@@ -62,11 +63,7 @@ class Hub:
         """Jobs whose document cannot be understood: they are left alone until they are deleted."""
         self._persister = Persister(store, self._clock, self._restore, self._settings.write_json)
         self._broadcast = Broadcast(
-            self._show,
-            lambda: self._jobs,
-            self._clock,
-            interval=self._settings.broadcast_interval,
-            replay=self._settings.replay,
+            self._jobs, self._clock, interval=self._settings.broadcast_interval, replay=self._settings.replay
         )
         self._tasks: set[asyncio.Task[None]] = set()
         self._listening_since = self._ticked_at = self._clock()
@@ -290,9 +287,15 @@ class Hub:
 
     def subscribe(
         self, *, namespace: str | None = None, name: str | None = None, last_event_id: str | None = None
-    ) -> Subscription:
+    ) -> Subscription[Changes]:
         """Watches all jobs, those of a namespace, or one: a snapshot first, then what changes."""
         return self._broadcast.subscribe(namespace, name, last_event_id)
+
+    def subscribe_rows(
+        self, *, namespace: str | None = None, name: str | None = None, last_event_id: str | None = None
+    ) -> Subscription[RowChanges]:
+        """As :meth:`subscribe`, for what lists show."""
+        return self._broadcast.subscribe_rows(namespace, name, last_event_id)
 
     def stats(self) -> HubStats:
         """Counters since the start."""
@@ -371,10 +374,6 @@ class Hub:
 
     def _view(self, entry: Entry) -> Job:
         return view(entry.job, self._clock())
-
-    def _show(self, key: JobKey) -> Job | None:
-        entry = self._jobs.get(key)
-        return None if entry is None or entry.deleting else self._view(entry)
 
     def _restore(self, entry: Entry) -> None:
         """Puts a job back to what is persisted, after a write failed."""

@@ -65,6 +65,8 @@ def _all(query: JobQuery) -> JobQuery:
 
 def _matches(entry: Entry, query: JobQuery, now: float) -> bool:
     key = entry.job.key
+    if query.keys and key not in query.keys:
+        return False
     if query.namespaces and key.namespace not in query.namespaces:
         return False
     if query.text:

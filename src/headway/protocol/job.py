@@ -239,6 +239,7 @@ class JobPage:
 class JobQuery:
     """Which jobs, in what order. Each filter is a set: a job matches if its value is in it (empty: any)."""
 
+    keys: frozenset[JobKey] = frozenset()
     namespaces: frozenset[str] = frozenset()
     states: frozenset[State] = frozenset()
     verdicts: frozenset[Verdict] = frozenset()

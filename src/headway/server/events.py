@@ -9,17 +9,20 @@ import msgspec
 
 from headway.protocol.codec import dumps, encode
 from headway.protocol.job import Changes
+from headway.protocol.row import RowChanges
 
 _KEPT: Final = 32
+
+Message = Changes | RowChanges
 
 
 class EventWriter:
     """Turns changes into bytes, each object once."""
 
     def __init__(self) -> None:
-        self._written: OrderedDict[int, tuple[Changes, bytes]] = OrderedDict()
+        self._written: OrderedDict[int, tuple[Message, bytes]] = OrderedDict()
 
-    def write(self, changes: Changes) -> bytes:
+    def write(self, changes: Message) -> bytes:
         """One event. The objects written last are held, so that an id stands for the same object as long as it is known."""
         known = self._written.get(id(changes))
         if known is not None:
@@ -31,11 +34,15 @@ class EventWriter:
         return content
 
 
-def event(changes: Changes) -> bytes:
-    """The bytes of one event. JSON holds no raw line break, so the data is one line."""
+def event(changes: Message) -> bytes:
+    """The bytes of one event. JSON holds no raw line break, so the data is one line.
+
+    Parts of a snapshot but for the last have no ``id`` line: a stream that breaks off amid them cannot go on from there.
+    """
     kind = "snapshot" if changes.snapshot else "changes"
-    head = f"id: {changes.id}\nevent: {kind}\ndata: ".encode()
-    return b"".join((head, _written(encode(changes)), b"\n\n"))
+    goes_on = isinstance(changes, RowChanges) and changes.more
+    head = f"event: {kind}\ndata: " if goes_on else f"id: {changes.id}\nevent: {kind}\ndata: "
+    return b"".join((head.encode(), _written(encode(changes)), b"\n\n"))
 
 
 def _written(values: object) -> bytes:

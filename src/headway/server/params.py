@@ -84,6 +84,18 @@ def read_key(namespace: str, name: str) -> JobKey:
     return JobKey(_read_name(namespace, "namespace"), _read_name(name, "name"))
 
 
+def read_job(text: str) -> JobKey:
+    """A job's key from a query parameter: ``namespace/name``, each percent-encoded.
+
+    Raises:
+        InvalidError: as :func:`read_key`, or there is no slash.
+    """
+    namespace, slash, name = text.partition("/")
+    if not slash:
+        raise InvalidError(f"expected `namespace/name`, got {text[:40]!r}", field="job")
+    return read_key(namespace, name)
+
+
 def _read_name(text: str, field: str) -> str:
     try:
         name = unquote_to_bytes(text).decode("utf-8")

@@ -9,22 +9,31 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from headway.protocol.job import Changes
 from headway.server.context import Context
+from headway.server.events import Message
 
 CONTENT_TYPE: Final = "text/event-stream"
 _RETRY_MILLISECONDS: Final = 2000
 
 
 async def stream(
-    context: Context, *, namespace: str | None = None, name: str | None = None, last_event_id: str | None = None
+    context: Context,
+    *,
+    namespace: str | None = None,
+    name: str | None = None,
+    rows: bool = False,
+    last_event_id: str | None = None,
 ) -> AsyncIterator[bytes]:
-    """The bytes of one viewer's stream, until the viewer goes or the server ends. The hub sets the pace."""
-    subscription = context.hub.subscribe(namespace=namespace, name=name, last_event_id=last_event_id)
+    """The bytes of one viewer's stream, until the viewer goes or the server ends. The hub sets the pace.
+
+    ``rows``: what lists show, instead of whole documents.
+    """
+    subscribe = context.hub.subscribe_rows if rows else context.hub.subscribe
+    subscription = subscribe(namespace=namespace, name=name, last_event_id=last_event_id)
     counters = context.counters
     counters.viewers += 1
     closing: asyncio.Future[bool] = asyncio.ensure_future(context.closing.wait())
-    upcoming: asyncio.Future[Changes] | None = None
+    upcoming: asyncio.Future[Message] | None = None
     try:
         yield f"retry: {_RETRY_MILLISECONDS}\n\n".encode()
         while not context.closing.is_set():

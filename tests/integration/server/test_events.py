@@ -20,6 +20,10 @@ class Event(dict):
     def names(self):
         return {job["name"] for job in self["data"].get("jobs", [])}
 
+    @property
+    def rows(self):
+        return {row["name"]: row for row in self["data"].get("rows", [])}
+
 
 @contextmanager
 def listening(client: httpx2.Client, **params) -> Iterator[Iterator[Event]]:
@@ -176,3 +180,36 @@ def test_viewers_that_go_are_forgotten(server, user, status_path, report, eventu
             next(events)
     eventually(lambda: server.context.counters.viewers == 0)
     eventually(lambda: server.hub.stats().watchers == 0)
+
+
+def test_rows_in_place_of_documents(user, status_path, report):
+    for number in range(260):
+        user.post(status_path(f"row-{number}", "rows"), json=report())
+    with listening(user, namespace="rows", view="rows") as events:
+        first, second = next(events), next(events)
+        assert [event["event"] for event in (first, second)] == ["snapshot", "snapshot"]
+        assert "id" not in first  # a stream that breaks off here begins anew
+        assert (first["data"]["more"], second["data"]["more"]) == (True, False)
+        assert set(first.rows | second.rows) == {f"row-{number}" for number in range(260)}
+        assert not {"attempts", "ranks", "config"} & set(first.rows["row-259"])
+        user.post(status_path("row-0", "rows"), json=report(2, 2))
+        change = until(events, lambda event: event.rows.get("row-0", {}).get("progress", {}).get("step") == 2)
+        assert change["event"] == "changes"
+        last = change["id"]
+    with listening(user, namespace="rows", view="rows", headers={"last-event-id": last}) as events:
+        user.post(status_path("row-1", "rows"), json=report(2, 2))
+        assert "row-1" in until(events, lambda event: event["event"] == "changes").rows
+
+
+def test_a_view_that_is_none_is_refused(user):
+    answer = user.get("/api/v1/events", params={"view": "columns"})
+    assert answer.status_code == 422
+    assert "view" in answer.json()["message"]
+
+
+def test_chosen_jobs_are_answered_at_once(user, status_path, report):
+    for name in ("one", "two/three", "four"):
+        user.post(status_path(name, "chosen"), json=report())
+    asked = [("job", "chosen/one"), ("job", "chosen/two%2Fthree"), ("job", "chosen/gone")]
+    assert {job["name"] for job in user.get("/api/v1/jobs", params=asked).json()["items"]} == {"one", "two/three"}
+    assert user.get("/api/v1/jobs", params={"job": "one"}).status_code == 422

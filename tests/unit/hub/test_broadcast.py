@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import TypeVar
 
 import pytest
 
-from headway.hub.broadcast import Subscription
+from headway.hub.broadcast import PART, Subscription
 from headway.hub.hub import Hub, HubSettings
 from headway.protocol.job import Changes, JobKey
-from headway.protocol.report import EndingKind
+from headway.protocol.report import Checkpoint, EndingKind
+from headway.protocol.row import RowChanges
 from headway.store.memory import MemoryStore
 from headway.testing.clock import FakeClock
 from headway.testing.reports import SyntheticRun
 
 INTERVAL = 0.05
+Told = TypeVar("Told", Changes, RowChanges)
 A, B = JobKey("local", "a"), JobKey("other", "b")
 
 
@@ -31,12 +34,12 @@ async def hub() -> AsyncIterator[Hub]:
     await hub.stop()
 
 
-async def hear(subscription: Subscription) -> Changes:
+async def hear(subscription: Subscription[Told]) -> Told:
     async with asyncio.timeout(5.0):
         return await anext(subscription)
 
 
-async def quiet(subscription: Subscription) -> bool:
+async def quiet(subscription: Subscription[Told]) -> bool:
     """Whether nothing is heard for several intervals."""
     try:
         async with asyncio.timeout(3 * INTERVAL):
@@ -212,3 +215,66 @@ async def test_silence_is_broadcast(hub: Hub):
     clock.advance(4.0)
     hub.tick()
     assert (await hear(watcher)).jobs[0].verdict == "Silent"
+
+
+async def test_rows_are_what_lists_show_of_the_documents(hub: Hub):
+    run = SyntheticRun(total=100)
+    metrics = {"train_loss": 0.5, "grad_norm": 1.0}
+    await hub.ingest(A, run.at(40, metrics=metrics, checkpoint=Checkpoint(step=30, path="/x")), create=True)
+    await settle()
+    watcher = hub.subscribe_rows()
+    first = await hear(watcher)
+    (row,) = first.rows
+    job = hub.job(A)
+    assert (first.snapshot, first.more) == (True, False)
+    assert (row.namespace, row.name, row.uid, row.state) == (*A, job.uid, job.state)
+    assert (row.progress.percent, row.progress.step, row.progress.total_steps) == (40, 40, 100)
+    assert row.metrics == {"train_loss": 0.5}
+    assert row.checkpoint == Checkpoint(step=30)
+    assert row.at == hub_now(hub)
+    await hub.ingest(A, run.at(41, metrics=metrics))
+    second = await hear(watcher)
+    assert (second.snapshot, [row.progress.step for row in second.rows]) == (False, [41])
+    await hub.ingest(A, run.end(EndingKind.FAILED, 41))
+    assert [row.state for row in (await hear(watcher)).rows] == ["Failed"]
+    await hub.delete(A)
+    assert (await hear(watcher)).deleted == (A,)
+    watcher.close()
+
+
+def hub_now(hub: Hub) -> float:
+    return hub.job(A).created_at  # the fake clock stands still
+
+
+async def test_a_snapshot_of_rows_comes_in_parts_newest_jobs_first(hub: Hub):
+    keys = [JobKey("local", f"job-{number:04}") for number in range(PART + 3)]
+    runs = {key: SyntheticRun(run=f"run-{key.name}") for key in keys}
+    for key, run in runs.items():
+        await hub.ingest(key, run.at(1), create=True)
+    await settle()
+    one, other = hub.subscribe_rows(), hub.subscribe_rows()
+    first, second = await hear(one), await hear(one)
+    assert [(each.snapshot, each.more, len(each.rows)) for each in (first, second)] == [
+        (True, True, PART),
+        (True, False, 3),
+    ]
+    assert [row.name for each in (first, second) for row in each.rows] == [key.name for key in reversed(keys)]
+    assert await hear(other) is first
+    await hub.ingest(keys[0], runs[keys[0]].at(5))
+    assert await hear(other) is second  # what it had begun with goes on; the change comes after it
+    await settle()
+    assert [row.progress.step for row in (await hear(other)).rows] == [5]
+    assert [row.progress.step for row in (await hear(one)).rows] == [5]
+
+
+async def test_a_row_is_made_once_for_each_change(hub: Hub):
+    run = SyntheticRun()
+    await hub.ingest(A, run.at(1), create=True)
+    await hub.ingest(B, SyntheticRun(run="other").at(1), create=True)
+    await settle()
+    before = {row.name: row for row in (await hear(hub.subscribe_rows())).rows}
+    await hub.ingest(A, run.at(2))
+    await settle()
+    after = {row.name: row for row in (await hear(hub.subscribe_rows())).rows}
+    assert after["b"] is before["b"]
+    assert after["a"].progress.step == 2

@@ -53,6 +53,10 @@ JOBS = [
     [
         ({}, ["delta", "gamma", "Beta", "alpha", "epsilon"]),
         ({"namespaces": frozenset({"team"})}, ["Beta"]),
+        (
+            {"keys": frozenset({JobKey("team", "Beta"), JobKey("local", "gamma"), JobKey("local", "gone")})},
+            ["gamma", "Beta"],
+        ),
         ({"states": frozenset({State.FAILED, State.COMPLETE})}, ["delta", "gamma"]),
         ({"verdicts": frozenset({Verdict.PROGRESSING})}, ["Beta", "alpha"]),
         ({"frameworks": frozenset({"pytorch", "jax"})}, ["gamma", "alpha"]),

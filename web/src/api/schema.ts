@@ -160,6 +160,8 @@ export interface paths {
                     readonly namespace?: string;
                     /** @description Only the job of this name; with `namespace`. */
                     readonly name?: string;
+                    /** @description `rows`: of each job only what a list shows, in messages of the shape `RowChanges`; their snapshot comes in parts. */
+                    readonly view?: "jobs" | "rows";
                 };
                 readonly header?: never;
                 readonly path?: never;
@@ -173,7 +175,7 @@ export interface paths {
                         readonly [name: string]: unknown;
                     };
                     content: {
-                        readonly "text/event-stream": components["schemas"]["Changes"];
+                        readonly "text/event-stream": components["schemas"]["Changes"] | components["schemas"]["RowChanges"];
                     };
                 };
                 /** @description Forbidden */
@@ -215,6 +217,8 @@ export interface paths {
         readonly get: {
             readonly parameters: {
                 readonly query?: {
+                    /** @description Only these: `namespace/name`, each percent-encoded. */
+                    readonly job?: readonly string[];
                     /** @description Only jobs of this namespace. */
                     readonly namespace?: readonly string[];
                     /** @description Only jobs in this state. */
@@ -2188,6 +2192,37 @@ export interface components {
             /** @description Seconds since a step advanced; None before the first and after the end. */
             readonly lastStepAge?: components["schemas"]["Number"];
         };
+        /** @description A job as a list shows it; its fields mean what those of a Job mean. */
+        readonly JobRow: {
+            readonly namespace: string;
+            readonly name: string;
+            readonly uid: string;
+            readonly state: components["schemas"]["State"];
+            readonly summary: string;
+            readonly verdict: components["schemas"]["Verdict"] | null;
+            /** @description Those that stand. */
+            readonly conditions: readonly components["schemas"]["Condition"][];
+            /** @description Percent, step and total. */
+            readonly progress: components["schemas"]["JobProgress"];
+            readonly eta: components["schemas"]["Eta"] | null;
+            /** @description The loss alone, by its own name. */
+            readonly metrics: {
+                readonly [key: string]: components["schemas"]["Number"];
+            };
+            /** @description Its step. */
+            readonly checkpoint: components["schemas"]["Checkpoint"] | null;
+            readonly ledger: components["schemas"]["Ledger"];
+            /** @description Nodes, devices, framework, owner and display name. */
+            readonly spec: components["schemas"]["Spec"];
+            readonly tags: readonly string[];
+            readonly createdAt: components["schemas"]["Number"];
+            readonly startedAt: components["schemas"]["Number"] | null;
+            readonly endedAt: components["schemas"]["Number"] | null;
+            readonly updatedAt: components["schemas"]["Number"];
+            readonly lastContactAge: components["schemas"]["Number"] | null;
+            /** @description When the row was made, as Unix seconds by the server's clock: ages and what remains count from then. */
+            readonly at: components["schemas"]["Number"];
+        };
         /** @description What a job costs. Only time in Running counts. */
         readonly Ledger: {
             readonly pricePerHour?: components["schemas"]["Number"];
@@ -2306,6 +2341,17 @@ export interface components {
         readonly Report: {
             readonly trainerStatus?: components["schemas"]["TrainerStatus"];
             readonly headway?: components["schemas"]["RunReport"];
+        };
+        /** @description One message of the stream of rows: the whole list at first, in parts, newest jobs first; then what changed. */
+        readonly RowChanges: {
+            /** @description Where in the stream this is; sent back as ``Last-Event-ID`` to go on from here. */
+            readonly id: string;
+            readonly snapshot?: boolean;
+            /** @description Whether the snapshot goes on in the next message. Only its last part has an id to go on from. */
+            readonly more?: boolean;
+            readonly rows?: readonly components["schemas"]["JobRow"][];
+            readonly deleted?: readonly components["schemas"]["JobKey"][];
+            readonly serverTime: components["schemas"]["Number"];
         };
         /** @description What is said once per run, and again on request. */
         readonly RunInfo: {

@@ -8,6 +8,7 @@ from litestar import Request, Router, get
 from litestar.response import Stream
 
 from headway.protocol.job import Changes
+from headway.protocol.row import RowChanges
 from headway.server.context import Shared
 from headway.server.endpoint import described
 from headway.server.params import Param, read_params
@@ -16,6 +17,12 @@ from headway.server.sse import CONTENT_TYPE, stream
 _FILTERS = (
     Param(name="namespace", says="Only jobs of this namespace."),
     Param(name="name", says="Only the job of this name; with `namespace`."),
+    Param(
+        name="view",
+        default="jobs",
+        choices=["jobs", "rows"],
+        says="`rows`: of each job only what a list shows, in messages of the shape `RowChanges`; their snapshot comes in parts.",
+    ),
 )
 
 
@@ -24,7 +31,7 @@ _FILTERS = (
     opt=described(
         "Server-sent events: a `snapshot`, then `changes`. `Last-Event-ID` goes on from where a stream broke off.",
         params=_FILTERS,
-        answer=Changes,
+        answer=Changes | RowChanges,
         kind=CONTENT_TYPE,
     ),
 )
@@ -32,7 +39,8 @@ async def get_events(request: Request[Any, Any, Any], context: Shared) -> Stream
     """Streams what changes."""
     given = read_params(_FILTERS, request.scope["query_string"])
     last = request.headers.get("last-event-id")
-    parts = stream(context, namespace=given["namespace"], name=given["name"], last_event_id=last)
+    rows = given["view"] == "rows"
+    parts = stream(context, namespace=given["namespace"], name=given["name"], rows=rows, last_event_id=last)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return Stream(parts, media_type=CONTENT_TYPE, headers=headers)
 

@@ -11,11 +11,12 @@ from headway.protocol.verdict import Verdict
 from headway.server.answers import document
 from headway.server.context import PathName, Shared
 from headway.server.endpoint import described
-from headway.server.params import Param, read_key, read_params
+from headway.server.params import Param, read_job, read_key, read_params
 
 Call = Request[Any, Any, Any]
 _JOB = "/{namespace:str}/{name:str}"
 _FILTERS = (
+    Param(name="job", many=True, says="Only these: `namespace/name`, each percent-encoded."),
     Param(name="namespace", many=True, says="Only jobs of this namespace."),
     Param(name="state", many=True, choices=[state.value for state in State], says="Only jobs in this state."),
     Param(name="verdict", many=True, choices=[verdict.value for verdict in Verdict], says="Only jobs of this verdict."),
@@ -39,6 +40,7 @@ async def list_jobs(request: Call, context: Shared) -> Response[bytes]:
     """Lists jobs. Each filter may be repeated."""
     given = read_params(_FILTERS, request.scope["query_string"])
     query = JobQuery(
+        keys=frozenset(map(read_job, given["job"])),
         namespaces=frozenset(given["namespace"]),
         states=frozenset(State(word) for word in given["state"]),
         verdicts=frozenset(Verdict(word) for word in given["verdict"]),

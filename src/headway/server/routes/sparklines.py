@@ -17,7 +17,7 @@ from headway.protocol.limits import CANONICAL_METRICS
 from headway.server.answers import document
 from headway.server.context import Shared
 from headway.server.endpoint import described
-from headway.server.params import Param, read_key, read_params
+from headway.server.params import Param, read_job, read_params
 
 Call = Request[Any, Any, Any]
 MOST_JOBS = 100
@@ -44,15 +44,8 @@ async def get_sparklines(request: Call, context: Shared) -> Response[bytes]:
     jobs: list[str] = given["job"]
     if len(jobs) > MOST_JOBS:
         raise InvalidError(f"expected at most {MOST_JOBS} jobs, got {len(jobs)}", field="job")
-    found = [await _sparkline(context.hub, _read_job(text), given["metric"], given["points"]) for text in jobs]
+    found = [await _sparkline(context.hub, read_job(text), given["metric"], given["points"]) for text in jobs]
     return document({"sparklines": [each for each in found if each is not None]})
-
-
-def _read_job(text: str) -> JobKey:
-    namespace, slash, name = text.partition("/")
-    if not slash:
-        raise InvalidError(f"expected `namespace/name`, got {text[:40]!r}", field="job")
-    return read_key(namespace, name)
 
 
 async def _sparkline(hub: Hub, key: JobKey, metric: str, points: int) -> Sparkline | None:
