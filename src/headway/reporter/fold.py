@@ -33,11 +33,12 @@ class Folded:
 
 
 class Folder:
-    """Folds tick by tick; remembers only where the last one ended, and logs whose values a device still owes."""
+    """Folds the lane that is heard, tick by tick; remembers where the last one ended, and logs that a device still owes."""
 
     def __init__(self, slots: Slots, origin: float) -> None:
         self._slots = slots
         self._origin = origin
+        self._heard = slots.heard
         self._last: tuple[int, float] | None = None
         self._owed: list[LogEntry] = []
         self.unreadable: dict[str, str] = {}
@@ -45,15 +46,20 @@ class Folder:
 
     def fold(self) -> Folded:
         """Takes in everything written so far."""
-        entries = self._slots.entries
+        heard = self._slots.listen()
+        if heard is not self._heard:
+            self._heard, self._last = heard, None
         steps: list[Entry] = []
         logs: list[LogEntry] = self._owed
-        for _ in range(len(entries)):
-            entry = entries.popleft()
-            if len(entry) == 3:
-                steps.append(entry)
-            else:
-                logs.append(entry)
+        for lane in self._slots.lanes:
+            for _ in range(len(lane.entries)):
+                entry = lane.entries.popleft()
+                if lane.layer > heard.layer:
+                    continue  # somebody further out has said it
+                if len(entry) == 4:
+                    logs.append(entry)
+                elif lane is heard:
+                    steps.append(entry)
         folded = Folded()
         if not self._slots.samples.wanted:
             logs.clear()

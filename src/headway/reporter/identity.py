@@ -39,6 +39,17 @@ _LOCAL_RANKS: Final = (
 )
 _NODE_RANKS: Final = ("GROUP_RANK", "NODE_RANK", "PET_NODE_RANK", "SLURM_NODEID", "JOB_COMPLETION_INDEX")
 _LOCAL_SIZES: Final = ("LOCAL_WORLD_SIZE", "PET_NPROC_PER_NODE", "SLURM_NTASKS_PER_NODE", "OMPI_COMM_WORLD_LOCAL_SIZE")
+_FRAMEWORKS: Final = (
+    ("deepspeed", "deepspeed"),
+    ("lightning", "lightning"),
+    ("transformers", "transformers"),
+    ("torch", "pytorch"),
+    ("jax", "jax"),
+    ("tensorflow", "tensorflow"),
+    ("xgboost", "xgboost"),
+    ("lightgbm", "lightgbm"),
+)
+"""Modules and the frameworks that they tell of, from the outside in."""
 _MOST_PER_NODE: Final = 1024
 """Stands in for the number of processes per node where nobody tells it: ranks stay distinct."""
 
@@ -136,6 +147,11 @@ def local_name(run: str, name: str | None, argv: list[str]) -> str:
 def framework_loaded(modules: Mapping[str, Any] = sys.modules) -> bool:
     """Whether a framework is here that may tell a rank later."""
     return "torch" in modules or "jax" in modules
+
+
+def framework_guess(modules: Mapping[str, Any] = sys.modules) -> str | None:
+    """The framework that the process has loaded; the outermost where it has several."""
+    return next((name for module, name in _FRAMEWORKS if module in modules), None)
 
 
 def _number(environ: Mapping[str, str], name: str) -> int | None:

@@ -22,7 +22,7 @@ from headway.protocol.report import Ending, EndingKind, RunInfo
 from headway.reporter.compose import Moment
 from headway.reporter.delivery import Delivery
 from headway.reporter.fold import Folder
-from headway.reporter.identity import find_attempt, find_placement, framework_loaded
+from headway.reporter.identity import find_attempt, find_placement, framework_guess, framework_loaded
 from headway.reporter.notices import Notices, log
 from headway.reporter.outbox import Outbox
 from headway.reporter.route import Route
@@ -81,14 +81,18 @@ class Reporter:
         self.training_thread = threading.main_thread().ident
 
     def start(self) -> None:
-        """Starts the thread."""
+        """Starts the thread, once."""
+        if self._thread.ident is not None:
+            return
         for problem in self._settings.problems:
             log.warning("%s", problem)
         self._thread.start()
 
     def describe(self, config: dict[str, str | int | float | bool | None], tags: tuple[str, ...]) -> None:
         """Adds to the run's description, and tells it again."""
-        self._info = replace(self._info, config={**self._info.config, **config}, tags=(*self._info.tags, *tags))
+        info = self._info
+        tags = tuple(dict.fromkeys((*info.tags, *tags)))
+        self._info = replace(info, config={**info.config, **config}, tags=tags)
         self._delivery.describe = True
 
     def finish(self, ending: Ending, timeout: float) -> None:
@@ -185,7 +189,12 @@ class Reporter:
         if self._attempt is None:
             self._attempt = find_attempt(os.environ, self.run, placement)
         ending = self._outbox.batch.ending if self._outbox.batch is not None else None
-        info = replace(self._info, local_rank=placement.local_rank, versions=_versions(self._info.versions))
+        info = replace(
+            self._info,
+            framework=self._slots.framework[1] if self._slots.framework else framework_guess(),
+            local_rank=placement.local_rank,
+            versions=_versions(self._info.versions),
+        )
         return Moment(
             run=self.run,
             attempt=self._attempt,
@@ -245,13 +254,13 @@ class Reporter:
     def _write_ending(self) -> None:
         if self._placement.writer and self._ending is not None and not self._ending_written:
             self._ending_written = True
-            slots = self._slots
+            slots, heard = self._slots, self._slots.heard
             if (
-                slots.numbered
+                heard.numbered
                 and slots.total_steps == slots.completed + 1
                 and self._ending.kind is EndingKind.COMPLETED
             ):
-                slots.zero_based = True  # a loop over range(n) ends at n - 1
+                heard.zero_based = True  # a loop over range(n) ends at n - 1
             self._outbox.ending = replace(self._ending, step=slots.completed, total_steps=slots.total_steps)
             self._outbox.checkpoint = self._outbox.checkpoint or slots.checkpoint
 

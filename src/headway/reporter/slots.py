@@ -1,12 +1,16 @@
 """What the training threads write and the reporter's thread reads. Nothing here takes a lock.
 
 Every operation is one that the interpreter makes whole by itself: append to a deque, set an attribute, set a key.
+
+One training step may be seen by several: the script, a trainer that runs it, the engine below, the optimizer's own hook. Each
+has a :class:`Lane` of its own, and the outermost one that counts is heard; so one step is one step, however many saw it.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final, Protocol
+from enum import IntEnum
+from typing import Any, Final
 
 from headway.protocol.directive import Directive
 from headway.protocol.report import Checkpoint, Phase, Unit
@@ -21,45 +25,54 @@ LogEntry = tuple[int, float, dict[str, Any], bool]
 """An explicit log: the same, and True."""
 
 
-class Counter(Protocol):
-    """A run, as far as it is known here."""
+class Layer(IntEnum):
+    """Who sees a step, from the outside in."""
 
-    @property
-    def last_step(self) -> int:
-        """Number of the last step."""
+    SCRIPT = 0
+    """The user's own ``run.step()``."""
+    TRAINER = 1
+    """A trainer that owns the loop: Transformers, TRL, Lightning."""
+    LIBRARY = 2
+    """A library inside the user's loop: Accelerate, a helper for JAX, XGBoost."""
+    ENGINE = 3
+    """An engine that owns the optimizer: DeepSpeed."""
+    OPTIMIZER = 4
+    """The optimizer's own step."""
+    BAR = 5
+    """A progress bar."""
 
 
-class Slots:
-    """The desk between training and reporting."""
+class Lane:
+    """What one layer says of the steps that it sees.
+
+    Args:
+        layer: which one.
+        start_step: steps complete before the first that it will see.
+        unit: what one of its steps is.
+        claims: it owns the loop and will count, so it is heard before its first step too.
+    """
 
     __slots__ = (
-        "checkpoint",
-        "checkpoint_directive",
-        "counter",
-        "done",
+        "_step",
+        "claims",
         "entries",
         "epoch",
+        "layer",
         "logged",
         "numbered",
-        "phase",
-        "samples",
         "start_step",
-        "stop_directive",
-        "stop_seen",
         "total_epochs",
         "total_steps",
         "unit",
         "zero_based",
     )
 
-    def __init__(self, start_step: int, unit: Unit) -> None:
+    def __init__(self, layer: Layer, start_step: int, unit: Unit, *, claims: bool = False) -> None:
+        self.layer = layer
+        self.start_step = self._step = self.logged = start_step
+        self.unit = unit
+        self.claims = claims
         self.entries: deque[Entry | LogEntry] = deque(maxlen=MOST_ENTRIES)
-        self.samples = Samples()
-        self.counter: Counter | None = None
-        """Who counts the steps."""
-        self.start_step = start_step
-        self.logged = start_step
-        """The highest step that an explicit log named."""
         self.numbered = False
         """The caller numbers the steps."""
         self.zero_based = False
@@ -67,7 +80,56 @@ class Slots:
         self.total_steps: int | None = None
         self.epoch: float | None = None
         self.total_epochs: float | None = None
-        self.unit = unit
+
+    @property
+    def last_step(self) -> int:
+        """Number of the last step."""
+        return self._step
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts steps, or is about to."""
+        return self.claims or self.numbered or self._step != self.start_step
+
+    def count(self, step: int) -> int:
+        """Steps complete once this one is."""
+        return max(step + self.zero_based, self.logged)
+
+    def mute(self) -> None:
+        """It is not heard, for somebody further out counts; what it says may be dropped."""
+
+
+class Slots:
+    """The desk between training and reporting: the lanes, and what holds for the run as a whole.
+
+    Args:
+        start_step: steps complete before the first of this process.
+        unit: what a step of the script is.
+    """
+
+    __slots__ = (
+        "_heard",
+        "checkpoint",
+        "checkpoint_directive",
+        "done",
+        "framework",
+        "lanes",
+        "phase",
+        "samples",
+        "scripted",
+        "stop_directive",
+        "stop_seen",
+    )
+
+    def __init__(self, start_step: int, unit: Unit) -> None:
+        self.lanes: tuple[Lane, ...] = (Lane(Layer.SCRIPT, start_step, unit),)
+        """From the outside in; the first is the script's."""
+        self._heard = self.lanes[0]
+        self.scripted = False
+        """The script has called ``track()`` itself, so it counts for itself where no trainer or engine does."""
+        self.framework: tuple[Layer, str] | None = None
+        """What the training is built with, and the layer that said so."""
+        self.samples = Samples()
         self.phase: Phase | None = None
         """As declared; None outside of any declared phase."""
         self.checkpoint: Checkpoint | None = None
@@ -77,10 +139,49 @@ class Slots:
         self.done: tuple[str, ...] = ()
         """Ids of the directives that were carried out; sent until the server stops repeating them."""
 
+    def join(self, lane: Lane) -> None:
+        """Takes in a lane, in the place of one of its layer if there is one."""
+        others = [each for each in self.lanes if each.layer is not lane.layer]
+        self.lanes = tuple(sorted([*others, lane], key=lambda each: each.layer))
+        self.listen()
+
+    def lane(self, layer: Layer) -> Lane | None:
+        """The lane of a layer, if it has one."""
+        return next((lane for lane in self.lanes if lane.layer is layer), None)
+
+    def built_with(self, framework: str | None, layer: Layer) -> bool:
+        """Takes in the framework's name, unless somebody further out has given another; returns whether it is news."""
+        if framework is None or (self.framework is not None and self.framework[0] < layer):
+            return False
+        known, self.framework = self.framework, (layer, framework)
+        return known is None or known[1] != framework
+
+    def listen(self) -> Lane:
+        """Settles who is heard now, and mutes whoever can no longer be."""
+        heard = next((lane for lane in self.lanes if lane.counts and self._may_count(lane)), self.lanes[0])
+        for lane in self.lanes:
+            if not self._may_count(lane) or (heard.counts and lane.layer > heard.layer):
+                lane.mute()
+        self._heard = heard
+        return heard
+
+    def _may_count(self, lane: Lane) -> bool:
+        return lane.claims or lane.layer < Layer.OPTIMIZER or not self.scripted
+
+    @property
+    def heard(self) -> Lane:
+        """Whose steps are the run's: the outermost lane that counts; the script's while none does."""
+        return self._heard if self._heard.counts else self.listen()
+
+    @property
+    def entries(self) -> deque[Entry | LogEntry]:
+        """What is not folded yet of the lane that is heard."""
+        return self.heard.entries
+
     @property
     def step(self) -> int:
         """The last step, counted or as told."""
-        return self.start_step if self.counter is None else self.counter.last_step
+        return self.heard.last_step
 
     @property
     def completed(self) -> int:
@@ -89,4 +190,24 @@ class Slots:
 
     def count(self, step: int) -> int:
         """Steps complete once this one is."""
-        return max(step + self.zero_based, self.logged)
+        return self.heard.count(step)
+
+    @property
+    def unit(self) -> Unit:
+        """What a step is."""
+        return self.heard.unit
+
+    @property
+    def total_steps(self) -> int | None:
+        """Steps that the run will take, as the outermost says that knows; None: unknown."""
+        return next((lane.total_steps for lane in self.lanes if lane.total_steps is not None), None)
+
+    @property
+    def epoch(self) -> float | None:
+        """Epochs complete, may be a fraction."""
+        return next((lane.epoch for lane in self.lanes if lane.epoch is not None), None)
+
+    @property
+    def total_epochs(self) -> float | None:
+        """Epochs that the run will take."""
+        return next((lane.total_epochs for lane in self.lanes if lane.total_epochs is not None), None)

@@ -38,6 +38,7 @@ class Snapshot:
         self._eta.begin_attempt(slots.step, 0.0)
         self._stall = StallWatch(StallSettings() if stall_floor is None else StallSettings(floor=stall_floor))
         self._stall.begin_attempt(slots.completed, origin)
+        self._heard = slots.heard
         self._start = self._best = slots.completed
         self._advanced_at: float | None = None
         self._durations: list[float] = []
@@ -48,6 +49,8 @@ class Snapshot:
         slots = self._slots
         for point in folded.points:
             self._latest.update(point.metrics)
+        if slots.heard is not self._heard:
+            self._begin_again(now)
         done = slots.count(slots.step if folded.last_step is None else folded.last_step)
         at = now if folded.last_step_at is None else folded.last_step_at
         self._stall.observe(done, at)
@@ -57,6 +60,14 @@ class Snapshot:
         self._stall.observe(done, now, phase=self.phase)
         self._durations = [*self._durations, *folded.durations][-512:]
         self._eta.observe(done, at - self._origin, phase=self.phase, step_seconds=_median(folded.durations))
+
+    def _begin_again(self, now: float) -> None:
+        """Somebody else counts from now on, perhaps from where an earlier attempt ended: what was learnt is another's."""
+        self._heard = heard = self._slots.heard
+        start = heard.count(heard.start_step)
+        self._eta.begin_attempt(heard.start_step, now - self._origin)
+        self._stall.begin_attempt(start, now)
+        self._start = self._best = start
 
     @property
     def stepped(self) -> bool:

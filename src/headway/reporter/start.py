@@ -17,20 +17,11 @@ from headway.reporter.notices import log
 from headway.reporter.reporter import Reporter
 from headway.reporter.run import Run, inert_run
 from headway.reporter.settings import Settings
-from headway.reporter.slots import Slots
+from headway.reporter.slots import Layer, Slots
+from headway.reporter.voice import Voice
 
 _MOST_CONFIG: Final = 200
 _MOST_TEXT: Final = 200
-_FRAMEWORKS: Final = (
-    ("deepspeed", "deepspeed"),
-    ("lightning", "lightning"),
-    ("transformers", "transformers"),
-    ("torch", "pytorch"),
-    ("jax", "jax"),
-    ("tensorflow", "tensorflow"),
-    ("xgboost", "xgboost"),
-    ("lightgbm", "lightgbm"),
-)
 
 
 class _State:
@@ -71,12 +62,8 @@ def track(
     """
     try:
         run = _State.run
-        if run is not None and run.active:
-            _continue(run, total_steps, total_epochs, config, tags)
-        else:
-            slots = Slots(max(0, int(start_step)), _unit(unit))
+        if run is None or not run.active:
             info = RunInfo(
-                framework=framework or _framework(),
                 config=flat(config),
                 tags=_tags(tags),
                 metrics={str(key): way for key, way in (metrics or {}).items() if way in ("min", "max")},
@@ -84,14 +71,75 @@ def track(
                 host=socket.gethostname(),
                 pid=os.getpid(),
             )
-            run = _begin(slots, info, name)
+            run = _begin(Slots(max(0, int(start_step)), _unit(unit)), info, name)
+        else:
+            _describe(run, config, tags)
+        run._slots.scripted = True
+        run._slots.built_with(framework, Layer.SCRIPT)
+        if total_steps is not None:
             run.set_total(total_steps)
-            run.set_epoch(None, total_epochs)
-            run._start()
+        run.set_epoch(None, total_epochs)
+        run._start()
     except Exception as error:  # noqa: BLE001 - tracking must never stop a training job
         log.warning("this run is not tracked: %r", error)
         return inert_run(Slots(0, Unit.OPTIMIZER_STEP))
     return run
+
+
+def speak(
+    layer: Layer,
+    *,
+    framework: str | None = None,
+    claims: bool = True,
+    start_step: int = 0,
+    total_steps: float | None = None,
+    total_epochs: float | None = None,
+    unit: Unit = Unit.OPTIMIZER_STEP,
+    config: Any = None,
+    tags: Iterable[str] = (),
+) -> Voice:
+    """The voice of an adapter in this process's run, which it begins if there is none. Never raises.
+
+    A second call for a layer gives the voice that is there, with what the call adds.
+
+    Args:
+        layer: where the adapter stands; the outermost that counts is heard.
+        framework: its name, for the job's description.
+        claims: it owns the loop and will count every step, so it is heard from now on. Without: from its first step, and, for a
+            layer further in than an engine, only where the script does not count for itself.
+        start_step: steps complete before the first that it will see.
+        total_steps: steps that the whole training takes.
+        total_epochs: epochs that the whole training takes.
+        unit: what a step is.
+        config: hyperparameters, as for :func:`track`.
+        tags: words to find the job by.
+    """
+    try:
+        run = _State.run
+        if run is None or not run.active:
+            info = RunInfo(config=flat(config), tags=_tags(tags), host=socket.gethostname(), pid=os.getpid())
+            run = _begin(Slots(start_step, Unit.OPTIMIZER_STEP), info, None)
+        else:
+            _describe(run, config, tags)
+        news = run._slots.built_with(framework, layer)
+        if news and run._reporter is not None:
+            run._reporter.describe({}, ())
+        voice = run._slots.lane(layer)
+        if not isinstance(voice, Voice):
+            voice = Voice(run._slots, layer, start_step, unit, claims=claims)
+            if run.active:
+                run._slots.join(voice)
+            else:
+                voice.mute()
+        if total_steps is not None:
+            voice.set_total(total_steps)
+        voice.set_epoch(None, total_epochs)
+        run._start()
+    except Exception as error:  # noqa: BLE001 - an adapter must never stop a training job
+        log.warning("%s is not tracked: %r", framework or layer.name.lower(), error)
+        voice = Voice(Slots(0, unit), layer, 0, unit)
+        voice.mute()
+    return voice
 
 
 def _begin(slots: Slots, info: RunInfo, name: str | None) -> Run:
@@ -134,10 +182,7 @@ def flat(config: Any, prefix: str = "") -> dict[str, str | int | float | bool | 
     return dict(list(result.items())[:_MOST_CONFIG])
 
 
-def _continue(run: Run, total_steps: Any, total_epochs: Any, config: Any, tags: Any) -> None:
-    if total_steps is not None:
-        run.set_total(total_steps)
-    run.set_epoch(None, total_epochs)
+def _describe(run: Run, config: Any, tags: Any) -> None:
     if run._reporter is not None and (config or tags):
         run._reporter.describe(flat(config), _tags(tags))
 
@@ -182,7 +227,3 @@ def _unit(unit: str) -> Unit:
 
 def _tags(tags: Any) -> tuple[str, ...]:
     return tuple(str(tag)[:_MOST_TEXT] for tag in ([tags] if isinstance(tags, str) else list(tags or ())))[:64]
-
-
-def _framework() -> str | None:
-    return next((name for module, name in _FRAMEWORKS if module in sys.modules), None)

@@ -1,0 +1,158 @@
+"""Several layers see one step; the outermost that counts is heard, and one step stays one step."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from headway.protocol.report import Unit
+from headway.reporter.fold import Folder
+from headway.reporter.notices import Notices
+from headway.reporter.run import Run, inert_run
+from headway.reporter.slots import Layer, Slots
+from headway.reporter.snapshot import Snapshot
+from headway.reporter.voice import Voice
+
+
+class Desk:
+    """Slots with a script that reports, and what the reporter's thread makes of them."""
+
+    def __init__(self, start: int = 0) -> None:
+        self.slots = Slots(start, Unit.OPTIMIZER_STEP)
+        self.script = Run(self.slots, object())  # type: ignore[arg-type]
+        self.folder = Folder(self.slots, origin=0.0)
+        self.snapshot = Snapshot(self.slots, origin=0.0, notices=Notices())
+
+    def voice(self, layer: Layer, *, claims: bool = False, start: int = 0) -> Voice:
+        voice = Voice(self.slots, layer, start, Unit.OPTIMIZER_STEP, claims=claims)
+        self.slots.join(voice)
+        return voice
+
+    def points(self) -> list[tuple[int, dict[str, float]]]:
+        folded = self.folder.fold()
+        self.snapshot.take_in(folded, 1.0)
+        return [
+            (point.step, {name: cell.mean for name, cell in sorted(point.metrics.items())}) for point in folded.points
+        ]
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+def test_the_outermost_that_counts_is_heard_and_the_others_only_count(desk: Desk) -> None:
+    optimizer, engine = desk.voice(Layer.OPTIMIZER), desk.voice(Layer.ENGINE)
+    optimizer.step(learning_rate=0.1)
+    assert desk.slots.step == 1
+    for _ in range(3):
+        optimizer.step(learning_rate=0.1)
+        engine.step(loss=2.0)
+    assert desk.points() == [(3, {"loss": 2.0})]
+    assert desk.slots.heard is engine
+    assert optimizer.last_step == 4
+    assert desk.snapshot.progress(1.0).step == 3
+
+
+def test_a_trainer_that_claims_the_loop_is_heard_before_its_first_step(desk: Desk) -> None:
+    optimizer, trainer = desk.voice(Layer.OPTIMIZER), desk.voice(Layer.TRAINER, claims=True, start=400)
+    optimizer.step(learning_rate=0.1)
+    assert desk.points() == []
+    assert desk.slots.completed == 400
+    assert not desk.snapshot.stepped
+    trainer.step(401, loss=1.0)
+    assert desk.points() == [(401, {"loss": 1.0})]
+    assert desk.snapshot.stepped
+    assert desk.snapshot.progress(1.0).step == 401
+
+
+def test_the_script_goes_before_every_other_once_it_steps(desk: Desk) -> None:
+    trainer = desk.voice(Layer.TRAINER, claims=True)
+    trainer.step(loss=1.0)
+    desk.script.step(loss=3.0)
+    trainer.step(loss=2.0)
+    assert desk.points() == [(1, {"loss": 3.0})]
+
+
+def test_what_the_script_logs_stands_beside_the_steps_of_a_trainer(desk: Desk) -> None:
+    trainer = desk.voice(Layer.TRAINER, claims=True)
+    trainer.step(7, loss=1.0)
+    desk.script.log(accuracy=0.5)
+    assert desk.points() == [(7, {"loss": 1.0}), (7, {"accuracy": 0.5})]
+    assert desk.slots.heard is trainer
+
+
+def test_a_script_that_tracks_counts_for_itself_and_no_hook_does_it_for_it(desk: Desk) -> None:
+    desk.slots.scripted = True
+    optimizer = desk.voice(Layer.OPTIMIZER)
+    for _ in range(500):
+        optimizer.step(learning_rate=0.1)
+    assert desk.points() == []
+    desk.script.step(1, loss=1.0)  # it counts epochs
+    assert desk.points() == [(1, {"loss": 1.0})]
+
+
+def test_a_hook_that_the_script_asked_for_counts_beside_its_track(desk: Desk) -> None:
+    desk.slots.scripted = True
+    optimizer = desk.voice(Layer.OPTIMIZER, claims=True)
+    optimizer.step(learning_rate=0.1)
+    assert desk.points() == [(1, {"learning_rate": 0.1})]
+
+
+def test_an_engine_that_has_not_counted_yet_is_not_muted_by_a_script_that_tracks(desk: Desk) -> None:
+    desk.slots.scripted = True
+    engine = desk.voice(Layer.ENGINE)
+    engine.step(loss=1.0)
+    assert desk.points() == [(1, {"loss": 1.0})]
+
+
+def test_totals_and_epochs_come_from_the_outermost_that_knows_them(desk: Desk) -> None:
+    bar, trainer = desk.voice(Layer.BAR), desk.voice(Layer.TRAINER, claims=True)
+    bar.set_total(100)
+    bar.set_epoch(0.5, 3)
+    assert (desk.slots.total_steps, desk.slots.epoch, desk.slots.total_epochs) == (100, 0.5, 3)
+    trainer.set_total(80)
+    assert (desk.slots.total_steps, desk.slots.total_epochs) == (80, 3)
+    desk.script.set_total(90)
+    assert desk.slots.total_steps == 90
+
+
+def test_the_framework_is_named_by_the_outermost(desk: Desk) -> None:
+    slots = desk.slots
+    assert slots.built_with("deepspeed", Layer.ENGINE)
+    assert slots.built_with("transformers", Layer.TRAINER)
+    assert not slots.built_with("pytorch", Layer.OPTIMIZER)
+    assert slots.framework == (Layer.TRAINER, "transformers")
+
+
+def test_a_muted_voice_keeps_nothing_and_reads_no_value(desk: Desk) -> None:
+    class Touchy:
+        def __float__(self) -> float:
+            raise AssertionError("it was read")
+
+    optimizer, trainer = desk.voice(Layer.OPTIMIZER), desk.voice(Layer.TRAINER, claims=True)
+    optimizer.step(loss=Touchy())
+    optimizer.log(loss=Touchy())
+    trainer.step(loss=1.0)
+    assert not optimizer.entries
+    assert desk.points() == [(1, {"loss": 1.0})]
+
+
+def test_a_voice_that_is_copied_with_a_model_says_nothing(desk: Desk) -> None:
+    engine = desk.voice(Layer.ENGINE)
+    engine.step(loss=1.0)
+    copy = pickle.loads(pickle.dumps(engine))
+    copy.step(loss=2.0)
+    assert not copy.entries
+    assert desk.points() == [(1, {"loss": 1.0})]
+
+
+def test_the_end_of_the_run_mutes_all_its_voices() -> None:
+    slots = Slots(0, Unit.OPTIMIZER_STEP)
+    run = inert_run(slots)
+    trainer = Voice(slots, Layer.TRAINER, 0, Unit.OPTIMIZER_STEP, claims=True)
+    slots.join(trainer)
+    run._silence()
+    trainer.step(loss=1.0)
+    assert not trainer.entries
