@@ -1,13 +1,14 @@
 # Everything a developer or a first-time user runs. Each target sets up .venv by itself; a second run starts at once.
 #
 #   make demo  [ARGS="--seconds 60 --no-open"]   a server and real training jobs, shown live
-#   make test  [ARGS="-k eta"]                   every test
+#   make test  [ARGS="-k eta"] [WORKERS=3]       every test
 #   make check                                   style, types, layers, generated docs
 #   make bench [ARGS=--quick]                    figures beside the peers'
 #   make format | clean
 
 PYTHON ?= python3
 ARGS ?=
+WORKERS ?= 3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -21,8 +22,9 @@ dashboard: .venv/.demo
 	@needs="$$($(BIN)/python hatch_build.py --needs)"; [ -z "$$needs" ] || $(BIN)/python -m pip install --quiet "$$needs"
 	@$(BIN)/python hatch_build.py
 
+# The whole suite runs on a few workers; whatever ARGS names, in one process, unless they say otherwise.
 test: .venv/.test dashboard
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(or $(ARGS),--numprocesses $(WORKERS) --dist loadfile)
 
 check: .venv/.test
 	@$(BIN)/ruff format --check .

@@ -1,4 +1,8 @@
-"""Rules for the whole suite: nothing touches the user's own files, and where nothing may be skipped, a skip is a failure."""
+"""Rules for the whole suite: nothing touches the user's own files, and where nothing may be skipped, a skip is a failure.
+
+With several workers (``pytest -n``, which is how ``make test`` runs the whole), a module's tests stay with one of them, those of
+a browser all with one, the slow modules begin first, and what is marked ``quiet`` runs while nothing else does.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,15 @@ import importlib.util
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
-WEB = Path(__file__).parents[1] / "web"
+TESTS = Path(__file__).parent
+WEB = TESTS.parent / "web"
 
 _NO_SKIPS = "HEADWAY_TEST_NO_SKIPS" in os.environ  # read here: no test sees the variable
 _HEADWAY_VARIABLES = tuple(name for name in os.environ if name.startswith(("HEADWAY_", "KUBEFLOW_TRAINER_")))
@@ -75,3 +82,56 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     if report.skipped and not hasattr(report, "wasxfail") and _NO_SKIPS:
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped where nothing may be: {report.longrepr}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long modules first: the last ones to begin should be short."""
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    order = (TESTS / "e2e", TESTS / "integration")
+
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        rank = next((number for number, folder in enumerate(order) if folder in item.path.parents), len(order))
+        return item.path not in slow, rank
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hands modules out whole, in the order above; browsers are for one worker."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            module = super()._split_scope(nodeid)
+            return "tests/e2e" if module.startswith("tests/e2e/") else module
+
+    if config.getvalue("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """With several workers, a test marked ``quiet`` waits until the others have ended theirs, and they wait for it."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return (yield)
+    with _turn(item.config, alone=item.get_closest_marker("quiet") is not None):
+        return (yield)
+
+
+@contextmanager
+def _turn(config: pytest.Config, *, alone: bool) -> Iterator[None]:
+    """Who wants to be alone keeps the door until it is, so that others who come do not go on passing it by."""
+    with _shared(config, "door") as door, _shared(config, "room") as room:
+        fcntl.flock(door, fcntl.LOCK_EX)
+        fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.flock(door, fcntl.LOCK_UN)
+        yield
+
+
+def _shared(config: pytest.Config, name: str) -> IO[bytes]:
+    """A file that all workers of this run open."""
+    folder = config._tmp_path_factory.getbasetemp().parent  # type: ignore[attr-defined]
+    return (folder / f"{name}.lock").open("ab")
