@@ -14,6 +14,11 @@ from typing import Any, TextIO
 
 import pytest
 
+from headway import Client
+from headway.cli.documents import job_document
+from headway.errors import NotFoundError, UnavailableError
+from headway.reporter.folders import Folders
+
 
 class Commands:
     """The ``headway`` command in a home of its own. Ends what it started."""
@@ -64,17 +69,24 @@ class Commands:
         assert result.returncode == 0, result.stderr
         return json.loads(result.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not strict JSON"))
 
+    def look(self, name: str) -> dict[str, Any] | None:
+        """The job's document, None where there is none yet. For looking often: no command is started for it."""
+        environ = {"HEADWAY_HOME": str(self.home)}
+        try:
+            with Client(folders=Folders.from_env(environ), environ=environ) as client:
+                return job_document(client.job(name), ())
+        except (NotFoundError, UnavailableError):
+            return None
+
     def until(self, name: str, there: Callable[[dict[str, Any]], bool], *, timeout: float = 60) -> dict[str, Any]:
         """The job's document once ``there`` is true of it."""
         end = time.monotonic() + timeout
-        document: dict[str, Any] = {}
+        document: dict[str, Any] | None = None
         while time.monotonic() < end:
-            result = self("show", name, "--json")
-            if result.returncode == 0:
-                document = json.loads(result.stdout)
-                if there(document):
-                    return document
-            time.sleep(0.5)
+            document = self.look(name)
+            if document is not None and there(document):
+                return document
+            time.sleep(0.1)
         raise AssertionError(f"not within {timeout} s; the last document: {json.dumps(document)[:2000]}")
 
     def close(self) -> None:

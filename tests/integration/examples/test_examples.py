@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import math
 import os
 import signal
@@ -86,9 +85,8 @@ def test_transformers_to_the_end(headway: Any, tmp_path: Path) -> None:
     )
     estimates: list[tuple[float, float]] = []
     while runner.poll() is None:
-        shown = headway("show", "tiny-gpt2", "--json")
-        if shown.returncode == 0:
-            job = json.loads(shown.stdout)
+        job = headway.look("tiny-gpt2")
+        if job is not None:
             assert job["progress"].get("percent") != 100 or job["state"] == "Complete", "100 % only at the end"
             if job["eta"] is not None and job["state"] == "Running":
                 estimates.append((time.time(), job["eta"]["seconds"]))
