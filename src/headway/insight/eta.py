@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 from headway.insight import wording
+from headway.insight.outlook import outlook
 from headway.insight.pace import LEAF, RING, Interval, Pace, PaceHistory, present, stretch
 from headway.insight.pauses import Ahead, Pauses
 from headway.protocol.report import Phase
@@ -35,6 +36,8 @@ _SETTLED: Final = 5
 """Pauses before this many intervals belong to the start and are not expected again."""
 _PAUSE: Final = 2.5
 """An interval this many times slower than its neighbours holds a pause."""
+_AROUND: Final = 3
+"""Intervals before and after one that are looked at to tell a pause from a change of pace."""
 _FRESH: Final = 2.0
 """An interval this many times slower than the present pace is looked at without delay."""
 _DECLARED_PAUSE: Final = 1.2
@@ -43,15 +46,9 @@ _MEDIAN_STEPS: Final = 4
 _STUCK: Final = 3
 """Late observations in a row after which they are believed."""
 _HUGE: Final = float(2**53)
-_EARLY: Final = 0.2
-_FLOOR: Final = 0.006
-"""Relative standard deviation that is left however steady a run is."""
-_MOST_WANDER: Final = 0.09
-_MOST_TREND: Final = 0.3
 _AGES: Final = 1e12
 """Seconds: no clock shows more."""
 _TINY: Final = 1e-9
-_Z80: Final = 1.2816
 _ONCE: Final = frozenset({Phase.INIT, Phase.COMPILE, Phase.RESTORE, Phase.FINISH})
 """Phases that are not expected again."""
 
@@ -94,10 +91,24 @@ class _Known(NamedTuple):
 class EtaEstimator:
     """Learns the pace and the pauses of a run. Memory is bounded; one observation costs microseconds."""
 
-    __slots__ = ("_count", "_history", "_known", "_late", "_pauses", "_phase", "_ring", "_skip", "_step", "_t")
+    __slots__ = (
+        "_before",
+        "_count",
+        "_history",
+        "_known",
+        "_late",
+        "_pauses",
+        "_phase",
+        "_ring",
+        "_skip",
+        "_step",
+        "_t",
+    )
 
     def __init__(self) -> None:
         self._ring: deque[_Seen] = deque()
+        self._before: deque[float] = deque(maxlen=_AROUND)
+        """Paces of the last intervals that have left the ring."""
         self._history = PaceHistory()
         self._pauses = Pauses()
         self._step: float | None = None
@@ -114,7 +125,10 @@ class EtaEstimator:
         The pace is learnt anew; how often and how long the run pauses is remembered.
         """
         self._flush()
+        if self._step is not None:
+            self._pauses.end(self._step)
         self._history.clear()
+        self._before.clear()
         self._known = None
         self._step = None
         self._skip = True
@@ -165,9 +179,8 @@ class EtaEstimator:
         if self._known and (label or dt > _FRESH * dn * self._known.pace.seconds_per_step):
             self._known = None
         self._ring.append(_Seen(dn, dt, last, label, self._count >= _SETTLED, usual))
-        if len(self._ring) > RING:
-            self._commit(self._ring[0], *self._level())
-            self._ring.popleft()
+        if len(self._ring) >= 2 * RING:
+            self._commit(RING)
 
     def estimate(self, now_t: float, total_steps: float | None) -> EtaEstimate | None:
         """Return when ``total_steps`` will be reached, seen from ``now_t``; None when that cannot be known."""
@@ -187,13 +200,12 @@ class EtaEstimator:
         pace, pauses = known.pace, known.pauses
         left = total_steps - step
         ahead = pauses.ahead(step, total_steps, pace.seconds_per_step)
-        seconds = _training(pace, left) + ahead.seconds
+        seen = outlook(pace, left, ahead, self._count)
         age = max(0.0, now_t - self._t)
         allowed = known.cadence + ahead.due
-        rest = max(0.0, seconds - min(age, allowed))
-        sd = self._doubt(pace, left, ahead, seconds)
-        low = max(0.0, rest - _Z80 * sd)
-        high = rest + _Z80 * sd + max(0.0, age - allowed)
+        rest = max(0.0, seen.seconds - min(age, allowed))
+        low = max(0.0, rest - seen.below)
+        high = rest + seen.above + max(0.0, age - allowed)
         if not math.isfinite(high):
             return None
         return EtaEstimate(rest, low, high, _basis(pace, ahead))
@@ -213,11 +225,11 @@ class EtaEstimator:
 
     def _learn(self) -> _Known | None:
         """Work out the present pace, the pauses and the usual time between observations; None if that is too early."""
-        base, pause = self._level()
+        pause = self._level()[1]
         if self._count < _AGREE and pause < max(seen.seconds / seen.steps for seen in self._ring):
             return None
         pauses = self._pauses.copy()
-        recent = [_split(seen, base, pause, pauses) for seen in self._ring]
+        recent = [interval for interval, _ in self._apart(len(self._ring), pauses)]
         if self._count < _FEW:
             sums = stretch(recent)
             typical = median(i.pace for i in recent)
@@ -231,6 +243,7 @@ class EtaEstimator:
         """Return the state as JSON values, for :meth:`load`."""
         return {
             "ring": [list(seen) for seen in self._ring],
+            "before": list(self._before),
             "pace": self._history.dump(),
             "pauses": self._pauses.dump(),
             "last": [self._step, self._t, self._skip, self._count, self._late, self._phase],
@@ -241,6 +254,7 @@ class EtaEstimator:
         """Return the estimator that :meth:`dump` described."""
         self = cls()
         self._ring.extend(_Seen(*values) for values in state["ring"])
+        self._before.extend(state["before"])
         self._history.load(state["pace"])
         self._pauses.load(state["pauses"])
         self._step, self._t, self._skip, self._count, self._late, self._phase = state["last"]
@@ -258,13 +272,32 @@ class EtaEstimator:
 
     def _flush(self) -> None:
         if self._ring:
-            base, pause = self._level()
-            for seen in self._ring:
-                self._commit(seen, base, pause)
-            self._ring.clear()
+            self._commit(len(self._ring))
 
-    def _commit(self, seen: _Seen, base: float, pause: float) -> None:
-        self._history.add(_split(seen, base, pause, self._pauses))
+    def _commit(self, n: int) -> None:
+        """Hand the oldest ``n`` intervals over to the history and the pauses."""
+        for interval, pace in self._apart(n, self._pauses):
+            self._history.add(interval)
+            self._before.append(pace)
+            self._ring.popleft()
+
+    def _apart(self, n: int, pauses: Pauses) -> list[tuple[Interval, float]]:
+        """Take the pauses out of the oldest ``n`` intervals, and into ``pauses``; each interval with its pace as it came.
+
+        A pause stands alone. One of many intervals that are equally slow is none: the pace has changed.
+        """
+        base, pause = self._level()
+        paces = [*self._before, *(seen.seconds / seen.steps for seen in self._ring)]
+        done = len(self._before)
+        out = []
+        for index, seen in zip(range(done, done + n), self._ring, strict=False):
+            around = max(
+                median(paces[index - _AROUND : index]) if index >= _AROUND else 0.0,
+                median(paces[index + 1 : index + 1 + _AROUND]) if index + _AROUND < len(paces) else 0.0,
+            )
+            over = max(1.0, around / base)
+            out.append((_split(seen, over * base, over * pause, pauses), paces[index]))
+        return out
 
     def _level(self) -> tuple[float, float]:
         """Return the usual pace of the newest intervals, and the pace above which one holds a pause."""
@@ -272,20 +305,6 @@ class EtaEstimator:
         base = paces[len(paces) // 2] if len(paces) > 2 else paces[0]
         upper = paces[(3 * len(paces)) // 4] if len(paces) >= 8 else base
         return base, base * max(_PAUSE, (upper / base) ** 6 if upper < 2 * base else _PAUSE)
-
-    def _doubt(self, pace: Pace, left: float, ahead: Ahead, seconds: float) -> float:
-        """Return the standard deviation of the seconds that are left."""
-        leaf_steps = pace.steps / pace.leaves
-        noise = pace.sd**2 * (1 / pace.leaves + leaf_steps / max(left, leaf_steps))
-        early = (_EARLY / self._count) ** 2
-        wander = min(_MOST_WANDER, pace.wander * (left / 3 + pace.steps / 3))
-        trend = _ahead_of_trend(pace, left) ** 2
-        turns = 0.0
-        if pace.regimes:
-            size = max(abs(ratio) for ratio in pace.regimes)
-            turns = (0.35 * size) ** 2 * pace.steps / (pace.steps + left) if len(pace.regimes) > 1 else 0.0
-            turns += (0.5 * size * math.exp(-pace.leaves / 4)) ** 2
-        return math.sqrt(seconds**2 * (noise + early + wander + trend + turns + _FLOOR**2) + ahead.variance)
 
 
 def _split(seen: _Seen, base: float, pause: float, pauses: Pauses) -> Interval:
@@ -299,22 +318,6 @@ def _split(seen: _Seen, base: float, pause: float, pauses: Pauses) -> Interval:
     if seen.settled and seen.phase not in _ONCE:
         pauses.add(seen.before, seen.seconds - proper, seen.phase)
     return Interval(seen.steps, proper)
-
-
-def _ahead_of_trend(pace: Pace, left: float) -> float:
-    """Log of what a trend adds to the pace of the steps ahead: half of what it would, as it may end."""
-    return max(-_MOST_TREND, min(_MOST_TREND, pace.trend * left / 2)) / 2
-
-
-def _training(pace: Pace, left: float) -> float:
-    """Seconds of training proper for ``left`` steps: at the present pace, unless it has been going up and down."""
-    turns = sum(a * b < 0 for a, b in zip(pace.regimes, pace.regimes[1:], strict=False))
-    if turns < 2 or left <= 0:
-        lag = max(-_MOST_TREND, min(_MOST_TREND, pace.trend * pace.steps / 2))
-        return pace.seconds_per_step * left * math.exp(lag + _ahead_of_trend(pace, left))
-    length = max(pace.steps, 1e-9)
-    share = length / left * -math.expm1(-left / length)
-    return left * (share * pace.seconds_per_step + (1 - share) * pace.whole)
 
 
 def _basis(pace: Pace, ahead: Ahead) -> str:

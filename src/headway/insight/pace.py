@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median, stdev
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 RING: Final = 16
 """Newest intervals kept as they came."""
@@ -55,6 +55,15 @@ own intervals show it."""
 _NOTHING: Final[Stretch] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
+class Change(NamedTuple):
+    """A change of pace."""
+
+    ratio: float
+    """Log of the pace after it relative to that before it."""
+    steps: float
+    """How long the pace before it had held."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """The present pace, and what it rests on."""
@@ -68,8 +77,8 @@ class Pace:
     whole: float
     """Mean over all that was seen of this attempt."""
     whole_steps: float
-    regimes: tuple[float, ...]
-    """Log ratios of the pace at each change that can be shown, newest first."""
+    changes: tuple[Change, ...]
+    """The changes of pace that can be shown, newest first."""
     wander: float
     """Variance by which the log of the pace wanders per step, beyond what noise explains."""
     trend: float
@@ -145,19 +154,20 @@ def present(stretches: Sequence[Stretch], *, z: float = _Z) -> Pace:
     """Return the pace over the longest stretch up to now without a change. ``stretches``: newest first, not empty."""
     whole = _total(stretches)
     noise = whole[5] / whole[0]
-    ratios: list[float] = []
+    changes: list[Change] = []
     first = len(stretches)
     begin = 0
-    while len(ratios) < _CHANGES:
-        found = _newest_change(stretches[begin:], z, noise)
-        if found is None:
-            break
+    found = _newest_change(stretches, z, noise)
+    while found is not None and len(changes) < _CHANGES:
         begin += found[0]
-        ratios.append(found[1])
-        if len(ratios) == 1:
+        older = _newest_change(stretches[begin:], z, noise)
+        until = len(stretches) if older is None else begin + older[0]
+        changes.append(Change(found[1], sum(item[1] for item in stretches[begin:until])))
+        if len(changes) == 1:
             first = begin
             while (found := _newest_change(stretches[:first], _Z_WITHIN, noise)) is not None:
                 first = found[0]
+        found = older
     current = _total(stretches[:first])
     wander, trend = _course(stretches, whole, noise)
     return Pace(
@@ -167,7 +177,7 @@ def present(stretches: Sequence[Stretch], *, z: float = _Z) -> Pace:
         sd=math.sqrt(max(noise, _variance(current, _NOTHING))),
         whole=whole[2] / whole[1],
         whole_steps=whole[1],
-        regimes=tuple(ratios),
+        changes=tuple(changes),
         wander=wander,
         trend=trend,
     )
