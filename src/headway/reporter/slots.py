@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from headway.protocol.directive import Directive
 from headway.protocol.report import Checkpoint, Phase, Unit
+from headway.reporter.notes import Notes
 from headway.reporter.scalars import Samples
 
 MOST_ENTRIES: Final = 16_384
@@ -114,6 +115,7 @@ class Slots:
         "done",
         "framework",
         "lanes",
+        "notes",
         "phase",
         "samples",
         "scripted",
@@ -130,6 +132,8 @@ class Slots:
         self.framework: tuple[Layer, str] | None = None
         """What the training is built with, and the layer that said so."""
         self.samples = Samples()
+        self.notes = Notes()
+        """Values of the step in progress, for whoever completes it."""
         self.phase: Phase | None = None
         """As declared; None outside of any declared phase."""
         self.checkpoint: Checkpoint | None = None

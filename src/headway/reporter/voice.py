@@ -15,6 +15,7 @@ from typing import Any
 
 from headway.protocol.kubeflow import usable_total
 from headway.protocol.report import Checkpoint, Phase, Unit
+from headway.reporter.notes import Notes
 from headway.reporter.notices import log
 from headway.reporter.scalars import Samples
 from headway.reporter.slots import Lane, Layer, Slots
@@ -36,12 +37,13 @@ class Voice(Lane):
         claims: it owns the loop and will count, so it is heard before its first step too.
     """
 
-    __slots__ = ("_append", "_samples", "_slots")
+    __slots__ = ("_append", "_notes", "_samples", "_slots")
 
     def __init__(self, slots: Slots, layer: Layer, start_step: int, unit: Unit, *, claims: bool = False) -> None:
         super().__init__(layer, start_step, unit, claims=claims)
         self._slots = slots
         self._samples = slots.samples
+        self._notes = slots.notes
         self._append: Any = self.entries.append
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -52,6 +54,12 @@ class Voice(Lane):
         """From now on it costs next to nothing and changes nothing; its steps are still counted."""
         self._append = _ignore
         self._samples = _UNWANTED
+        self._notes = _NOTHING
+
+    @property
+    def muted(self) -> bool:
+        """Whether nothing that it says of steps and metrics is heard any more, so that none of it need be found out."""
+        return self._append is _ignore
 
     def step(self, step: int | None = None, **metrics: Any) -> None:
         """One step is complete.
@@ -65,6 +73,8 @@ class Voice(Lane):
         try:
             step = self._step + 1 if step is None else self._number(step)
             self._step = step
+            if self._notes and self._slots.heard is self:
+                metrics = {**self._notes.take(), **metrics}
             for value in metrics.values():
                 if value.__class__ is not float:
                     self._samples.sort_out(metrics, step, _monotonic())
@@ -72,6 +82,19 @@ class Voice(Lane):
             self._append((step, _monotonic(), metrics))
         except Exception as error:  # noqa: BLE001 - never into training
             log.debug("a step was not taken in: %r", error)
+
+    def note(self, **metrics: Any) -> None:
+        """Values of the step in progress: they go with the next step, of this layer or of whichever is heard.
+
+        Args:
+            **metrics: as for :meth:`step`. What is said several times before the step is complete, as the loss of each
+                micro-batch, goes with it as its mean.
+        """
+        try:
+            if self._slots.samples.wanted:
+                self._slots.notes.add(metrics)
+        except Exception as error:  # noqa: BLE001 - never into training
+            log.debug("a note was not taken in: %r", error)
 
     def log(self, step: int | None = None, epoch: float | None = None, **metrics: Any) -> None:
         """Records metrics as a point of its own, such as an evaluation. It completes no step.
@@ -188,5 +211,6 @@ def _ignore(entry: object) -> None:
     """Takes the place of the queue in a voice that is not heard, and in a run that is switched off."""
 
 
+_NOTHING = Notes()
 _UNWANTED = Samples()
 _UNWANTED.wanted = False

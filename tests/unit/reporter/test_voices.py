@@ -156,3 +156,50 @@ def test_the_end_of_the_run_mutes_all_its_voices() -> None:
     run._silence()
     trainer.step(loss=1.0)
     assert not trainer.entries
+
+
+def test_notes_go_as_means_with_the_next_step_of_whoever_is_heard(desk: Desk) -> None:
+    optimizer, engine = desk.voice(Layer.OPTIMIZER), desk.voice(Layer.ENGINE, claims=True)
+    for loss in (1.0, 2.0, 6.0):
+        optimizer.note(loss=loss)
+    desk.script.note(grad_norm=0.5)
+    optimizer.step(learning_rate=0.1)
+    engine.step(loss_scale=8.0)
+    assert desk.points() == [(1, {"loss": 3.0, "loss_scale": 8.0, "grad_norm": 0.5})]
+    engine.step()
+    assert desk.points() == [(2, {})], "they are said once"
+
+
+def test_what_a_step_says_itself_goes_before_a_note(desk: Desk) -> None:
+    desk.script.note(loss=1.0)
+    desk.script.step(loss=2.0)
+    assert desk.points() == [(1, {"loss": 2.0})]
+
+
+def test_values_on_several_devices_are_not_added_up(desk: Desk) -> None:
+    class DTensor:
+        """Where adding would be a collective call."""
+
+        __module__ = "torch"
+
+        def __add__(self, other: object) -> None:
+            raise AssertionError("it was added")
+
+        def __float__(self) -> float:
+            return 7.0
+
+    desk.script.note(loss=DTensor())
+    desk.script.note(loss=DTensor())
+    desk.script.step()
+    assert desk.slots.samples.flying["loss"][-1].read() == 7.0
+
+
+def test_a_note_holds_no_graph_and_no_later_change() -> None:
+    torch = pytest.importorskip("torch", reason="pip install --group frameworks")
+    desk = Desk()
+    weight = torch.ones((), requires_grad=True)
+    loss = weight * 2
+    desk.script.note(loss=loss, norm=loss.detach())
+    loss.detach().add_(1)
+    desk.script.step()
+    assert desk.points() == [(1, {"loss": 2.0, "norm": 2.0})]
