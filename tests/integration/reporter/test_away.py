@@ -132,6 +132,7 @@ def test_finish_keeps_its_time_when_the_server_hangs(script, server: ScriptedSer
     ]
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize("leave", ["pass", "sys.exit(7)", "raise ValueError('no')"])
 def test_a_process_leaves_in_time_with_its_own_code_when_the_server_hangs(
     script, server: ScriptedServer, leave
