@@ -44,6 +44,7 @@ _ELSEWHERE = {
     "`run/<host>` in the former) for the address and token of the server.",
     "HEADWAY_ATTEMPT": "Id of the attempt that the process belongs to, the same for all its ranks. Set by `headway run`; "
     "unset: from what torchrun, Slurm, MPI or JobSet say, else a new one.",
+    "HEADWAY_AUTO": "`0`: find no framework by itself; processes of `headway run` and `python -m headway.auto` are left alone.",
     "HEADWAY_RUNNER": "Set by `headway run`: a `headway run` within it sees that the job is tracked already.",
     "HEADWAY_SKIP_DASHBOARD": "`1` while a wheel is built: leave the dashboard out.",
 }

@@ -34,6 +34,8 @@ class RunRequest:
     """Seconds without a step below which the job is never Stalled; None: as ``HEADWAY_STALL_FLOOR`` or the server has it."""
     on_condition: tuple[str, ...] = ()
     """A command for each onset and recovery of a condition: program and arguments, the event on standard input."""
+    auto: bool = True
+    """Find the frameworks that the command trains with; False: leave its processes alone."""
     quiet: bool = False
     """Leave out the line that says what the job is called."""
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))

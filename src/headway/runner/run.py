@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from headway.adapters import auto
 from headway.errors import ConflictError
 from headway.protocol.report import Ending, EndingKind
 from headway.runner.answers import Answers
@@ -52,6 +53,8 @@ def run(request: RunRequest) -> int:
     if (code := _unstartable(request, say)) is not None:
         return code
     request, tracked_already = _outer_runner(request)
+    if not request.auto:
+        request = replace(request, environ={**request.environ, auto.VARIABLE: "0"})
     answers = Answers()
     commands = Commands(say, answers)
     attempts = _Attempts(request, commands, say)

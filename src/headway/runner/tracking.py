@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from headway.adapters import auto
 from headway.errors import HeadwayError
 from headway.protocol.action import ActionOutcome
 from headway.protocol.lifecycle import Command, Lifecycle, LifecycleKind
@@ -146,6 +147,8 @@ class Tracking:
         if self._request.stall_floor is not None:
             environ["HEADWAY_STALL_FLOOR"] = f"{self._request.stall_floor:g}"
         reachable_without_proxy(environ)
+        if auto.wanted(environ):
+            auto.inject(environ)
         return environ
 
     def started(self, pid: int) -> None:

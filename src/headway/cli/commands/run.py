@@ -50,6 +50,12 @@ def run(
             show_default=False,
         ),
     ] = None,
+    auto: Annotated[
+        bool,
+        typer.Option(
+            "--auto/--no-auto", help="Find the framework that it trains with, and track that with no line of code."
+        ),
+    ] = True,
     tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="A tag; may be repeated.")] = None,
 ) -> None:
     """Run a training command and track it. Its exit code becomes this one's.
@@ -73,6 +79,7 @@ def run(
             restarts=restarts,
             tags=tuple(tag or ()),
             stall_floor=stall_floor,
+            auto=auto,
             on_condition=tuple(shlex.split(on_condition or "")),
         )
     )

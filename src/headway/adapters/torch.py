@@ -1,0 +1,211 @@
+"""Plain PyTorch, alone or under DDP, FSDP1 and FSDP2: counts the optimizer's own steps.
+
+PyTorch calls a hook after every step of every optimizer. It gives steps, rate and learning rate with no change to a script, and
+accumulation and the steps that a ``GradScaler`` skips come out right by nature. What no hook can know, a script says::
+
+    from headway.adapters.torch import watch
+
+    voice = watch(optimizer, total_steps=10_000)
+    for batch in loader:
+        loss = model(batch)
+        loss.backward()
+        voice.note(loss=loss)  # before the optimizer's step; several micro-batches count as their mean
+        optimizer.step()
+
+Where there are several optimizers, the first that steps is the clock. The norm that ``clip_grad_norm_`` returns is noted as
+``grad_norm``, unless it lies in parts on several devices (FSDP2): then ``voice.note(grad_norm=norm.full_tensor())``, on every rank.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Final
+
+from headway.reporter.hooks import on_fork
+from headway.reporter.notices import log
+from headway.reporter.slots import Layer
+from headway.reporter.start import current_run, speak
+from headway.reporter.voice import Voice
+
+_PATIENCE: Final = 50
+"""Steps of another optimizer, with none of the clock's between, after which it is the clock: the first one's stage is over."""
+
+
+class _Steps:
+    """Listens to the optimizers of this process."""
+
+    def __init__(self) -> None:
+        self.hooked = False
+        self.forget()
+        on_fork(self.forget)
+
+    def forget(self) -> None:
+        """As if none had stepped yet."""
+        self.voice: Voice | None = None
+        self.data_parallel = False
+        self._clock: Callable[[], Any] = _nothing
+        self._elsewhere = 0
+        self._norms: list[Any] = []
+
+    def begin(self, voice: Voice, optimizer: Any) -> None:
+        """From now on this optimizer's steps are the run's."""
+        self.voice = voice
+        self._clock = weakref.ref(optimizer)
+        self._elsewhere = 0
+
+    def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG002 - as PyTorch calls it
+        """After each step of any optimizer."""
+        import torch
+
+        if torch.compiler.is_compiling():
+            return  # only traced; and nothing of ours may become part of a compiled step
+        try:
+            voice = self.voice
+            if voice is None:
+                voice = speak(Layer.OPTIMIZER, framework=self.framework(optimizer), claims=False, start_step=steps_of(optimizer, 1))
+                self.begin(voice, optimizer)
+            elif self._clock() is not optimizer and not self._hand_over(optimizer):
+                self._norms.clear()
+                return
+            if self._norms:
+                if len(self._norms) == 1 and (run := current_run()) is not None:
+                    run.note(grad_norm=self._norms[0])
+                self._norms.clear()
+            self._elsewhere = 0
+            if not voice.muted:
+                rate = optimizer.param_groups[0].get("lr")
+                if rate is None:
+                    voice.step()
+                else:
+                    voice.step(learning_rate=rate)
+        except Exception as error:  # noqa: BLE001 - never into training
+            log.debug("a step of an optimizer was not taken in: %r", error)
+
+    def clipped(self, norm: Any) -> None:
+        """The norm of gradients; whose, the next step of an optimizer tells."""
+        placements = getattr(norm, "placements", ())
+        if len(self._norms) < 2 and all(placement.is_replicate() for placement in placements):
+            self._norms.append(norm)
+
+    def framework(self, optimizer: Any) -> str:
+        """PyTorch, with the way that its parameters are spread as far as they show it."""
+        parameter = next((each for group in optimizer.param_groups for each in group["params"]), None)
+        if type(parameter).__name__ == "DTensor" or getattr(parameter, "_fsdp_flattened", False):
+            return "pytorch-fsdp"
+        return "pytorch-ddp" if self.data_parallel else "pytorch"
+
+    def _hand_over(self, optimizer: Any) -> bool:
+        if self._clock() is not None:
+            self._elsewhere += 1
+            if self._elsewhere < _PATIENCE:
+                return False
+        self._clock = weakref.ref(optimizer)
+        return True
+
+
+def _nothing() -> None:
+    """A reference to an optimizer that is not there."""
+
+
+_steps = _Steps()
+
+
+def watch(
+    optimizer: Any,
+    *,
+    model: Any = None,
+    total_steps: float | None = None,
+    total_epochs: float | None = None,
+    start_step: int | None = None,
+    config: Any = None,
+) -> Voice:
+    """Counts the steps of an optimizer as those of this process's run, which it begins if there is none. Never raises.
+
+    Args:
+        optimizer: a ``torch.optim.Optimizer``, loaded from the checkpoint already when resuming.
+        model: as it is trained, so that DDP is named among the job's facts; may be left out.
+        total_steps: optimizer steps that the whole training takes, from its very beginning.
+        total_epochs: epochs that the whole training takes.
+        start_step: steps complete before; what the optimizer's own state says (Adam and its kin count), else 0, if left out.
+        config: hyperparameters, as for :func:`headway.track`.
+
+    Returns:
+        What says the rest: ``voice.note(loss=…)`` before each step, ``voice.log`` of an evaluation, ``voice.checkpointed``.
+    """
+    try:
+        import torch.optim.optimizer
+
+        hook(torch.optim.optimizer)
+        if type(model).__name__ == "DistributedDataParallel":
+            _steps.data_parallel = True
+        framework = _steps.framework(optimizer)
+        if start_step is None:
+            start_step = steps_of(optimizer, 0)
+    except Exception as error:  # noqa: BLE001 - never into training
+        log.warning("this optimizer's steps are not counted: %r", error)
+        framework = "pytorch"
+    voice = speak(
+        Layer.OPTIMIZER,
+        framework=framework,
+        start_step=start_step or 0,
+        total_steps=total_steps,
+        total_epochs=total_epochs,
+        config=config,
+    )
+    _steps.begin(voice, optimizer)
+    return voice
+
+
+def steps_of(optimizer: Any, new: int) -> int:
+    """Steps that an optimizer counts in its state, without ``new`` ones; 0 where it does not, or where a device would be asked."""
+    for state in optimizer.state.values():
+        step = state.get("step") if isinstance(state, dict) else None
+        if step is not None and getattr(step, "is_cpu", True):
+            return max(0, int(step) - new)
+    return 0
+
+
+def hook(module: ModuleType) -> None:
+    """Listens to all optimizers, once: called with ``torch.optim.optimizer``."""
+    if not _steps.hooked:
+        _steps.hooked = True
+        module.register_optimizer_step_post_hook(_steps.stepped)
+
+
+def hook_data_parallel(module: ModuleType) -> None:
+    """Notices DDP: called with ``torch.nn.parallel.distributed``."""
+    original = module.DistributedDataParallel.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        _steps.data_parallel = True
+
+    module.DistributedDataParallel.__init__ = init
+
+
+def hook_clipping(module: ModuleType) -> None:
+    """Notices the norms of gradients: called with ``torch.nn.utils.clip_grad``."""
+    module.clip_grad_norm_ = _noticing(module.clip_grad_norm_)
+
+
+def hook_sharded(module: ModuleType) -> None:
+    """The same for FSDP1: called with ``torch.distributed.fsdp.fully_sharded_data_parallel``."""
+    cls = module.FullyShardedDataParallel
+    cls.clip_grad_norm_ = _noticing(cls.clip_grad_norm_)
+
+
+def _noticing(clip: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(clip)
+    def clip_grad_norm_(*args: Any, **kwargs: Any) -> Any:
+        import torch
+
+        norm = clip(*args, **kwargs)
+        if not torch.compiler.is_compiling():
+            _steps.clipped(norm)
+        return norm
+
+    return clip_grad_norm_
