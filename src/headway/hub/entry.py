@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from headway.protocol.job import State
+from headway.protocol.points import Points
 from headway.protocol.report import Point
 from headway.protocol.row import JobRow, row_of
 from headway.protocol.verdict import Verdict
@@ -71,8 +72,8 @@ class Entry:
     """Whether there is news that insight has not been asked about."""
     backlog: list[Point] | None = None
     """Points that came while insight was being rebuilt from the history."""
-    unread: list[Point] = field(default_factory=list)
-    """Points of the current attempt that insight has still to read."""
+    unread: list[Points] = field(default_factory=list)
+    """Report by report the points of the current attempt that insight has still to read."""
     unread_epoch: float | None = None
     """The epoch at the last of them."""
     _facts: Facts | None = None

@@ -14,14 +14,15 @@ from headway.errors import HeadwayError
 from headway.hub.entry import Entry
 from headway.hub.pacing import paced
 from headway.insight.assess import RunInsight
-from headway.insight.merging import merged
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import JobKey
+from headway.protocol.points import Points
 from headway.protocol.report import Cell, Point, Progress
 from headway.store.base import Store
 from headway.tracking.conditions import merge
 from headway.tracking.fold import Folded
 from headway.tracking.judge import INSIGHT_TYPES, Judge
+from headway.tracking.merging import merged
 from headway.tracking.patience import Patience
 from headway.tracking.progress import overall, standing
 from headway.tracking.silence import sweep
@@ -29,8 +30,8 @@ from headway.tracking.view import directions_of, info_of
 
 logger = logging.getLogger(__name__)
 
-MOST_UNREAD: Final = 512
-"""Points of one job that may wait for insight; where there are more, neighbours are merged."""
+MOST_UNREAD: Final = 128
+"""Reports of one job that may wait for insight; of more, the points are merged into so many."""
 MOST_READ: Final = 12
 """Points of one job that insight reads at a look: more are merged into so many. So what a look costs does not grow with how
 densely a run reports, and 24 of them, the fewest that show a trend, still come within seconds."""
@@ -67,12 +68,13 @@ def observe(entry: Entry, folded: Folded) -> None:
         catch_up(entry)
     progress = folded.progress
     if judge.insight is not None:
-        entry.unread.extend(folded.points)
+        if folded.points:
+            entry.unread.append(folded.points)
         entry.unread_epoch = progress.epoch
     elif entry.backlog is not None:
         entry.backlog.extend(folded.points)
     if len(entry.unread) > MOST_UNREAD:
-        entry.unread = merged(entry.unread, MOST_UNREAD // 8)
+        entry.unread = [Points.of(merged(entry.unread, MOST_UNREAD))]
     if judge.heard_just_now(attempt.id, run.spoke_at, progress.phase):
         return
     start = attempt.began_at

@@ -56,7 +56,7 @@ def read_status(value: object, path: str = "trainerStatus") -> tuple[TrainerStat
     updated = value.get("lastUpdatedTime")
     if updated is not None and not isinstance(updated, str):
         raise InvalidError(f"expected a string, got {describe(updated)}", field=f"{path}.lastUpdatedTime")
-    if updated is not None and not _is_time(updated):
+    if updated is not None and not is_time(updated):
         warnings.append(f"{path}.lastUpdatedTime {updated[:40]!r} is no RFC 3339 time and was dropped")
         updated = None
     metrics = _read_metrics(value.get("metrics"), f"{path}.metrics", warnings)
@@ -71,7 +71,8 @@ def read_status(value: object, path: str = "trainerStatus") -> tuple[TrainerStat
     return status, tuple(warnings)
 
 
-def _is_time(text: str) -> bool:
+def is_time(text: str) -> bool:
+    """Whether a text is a time as RFC 3339 writes it."""
     if _TIME.fullmatch(text) is None:
         return False
     try:

@@ -6,6 +6,7 @@ identity, exact points and health. :mod:`headway.protocol.codec` reads and write
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -146,7 +147,7 @@ class RunReport:
     sent_after: float | None = None
     version: int = 1
     progress: Progress = field(default_factory=Progress)
-    points: tuple[Point, ...] = ()
+    points: Sequence[Point] = ()
     checkpoint: Checkpoint | None = None
     job: RunInfo | None = None
     ending: Ending | None = None

@@ -24,6 +24,7 @@ from headway.protocol.codec import (
 )
 from headway.protocol.directive import Answer, Directive
 from headway.protocol.limits import PROTOCOL_VERSION
+from headway.protocol.points import Points
 from headway.protocol.report import (
     Cell,
     Checkpoint,
@@ -86,7 +87,7 @@ def _decode_run_report(raw: dict[str, Any]) -> RunReport:
         world_size=_count(raw, "worldSize", 1, 1),
         sent_after=sent_after if type(sent_after) is float else _part(float, raw, "sentAfter"),
         progress=_decode_progress(raw.get("progress")),
-        points=tuple([_decode_point(point, index) for index, point in enumerate(points)]),
+        points=Points.of([_decode_point(point, index) for index, point in enumerate(points)]),
         checkpoint=_part(Checkpoint, raw, "checkpoint"),
         job=_part(RunInfo, raw, "job"),
         ending=_part(Ending, raw, "ending"),

@@ -7,15 +7,16 @@ which a test holds: the types here only say which bodies need no second look.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias, cast
 
 import msgspec
 
 from headway.errors import InvalidError
 from headway.protocol import codec, kubeflow
 from headway.protocol.codec import LARGEST_WHOLE, NON_FINITE
-from headway.protocol.limits import PROTOCOL_VERSION
-from headway.protocol.report import Cell, Phase, Point, Progress, Report, RunReport, Unit
+from headway.protocol.limits import MAX_METRICS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH, PROTOCOL_VERSION
+from headway.protocol.points import NO_POINTS, Column, Points, by_metric
+from headway.protocol.report import Phase, Progress, Report, RunReport, TrainerStatus, Unit
 from headway.protocol.wire import decode_report
 
 _Whole = Annotated[int, msgspec.Meta(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
@@ -25,25 +26,22 @@ _Seconds = Annotated[float, msgspec.Meta(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
-# msgspec makes named tuples by the annotations of their class; those of a subclass are its own to say.
-class _Mean(Cell):
-    """A cell of several samples, all of them finite."""
-
-    __slots__ = ()
-    __annotations__ = {
-        "mean": float,
-        "n": _Positive,
-        "m2": Annotated[float, msgspec.Meta(ge=0)],
-        "bad": Annotated[int, msgspec.Meta(ge=0, le=0)],
-    }
-    _field_defaults = {"bad": 0}  # noqa: RUF012 - what a named tuple calls it
+# A cell of several samples, all of them finite; a bare number is one of one sample.
+_Several = tuple[float, _Positive, Annotated[float, msgspec.Meta(ge=0)]]
+_AnyCell: TypeAlias = _Several | float | str
+_Point = tuple[_Whole, _Seconds, dict[str, _AnyCell]]
 
 
-class _Point(Point):
-    """A point, whose bare numbers are still to become cells."""
+class _Metric(msgspec.Struct, gc=False):
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_LENGTH)]
+    value: Annotated[str, msgspec.Meta(max_length=MAX_VALUE_LENGTH)]
 
-    __slots__ = ()
-    __annotations__ = {"step": _Whole, "t": _Seconds, "metrics": dict[str, _Mean | float | str]}
+
+class _Status(msgspec.Struct, rename="camel"):
+    progress_percentage: Annotated[int, msgspec.Meta(ge=0, le=100)] | None = None
+    estimated_remaining_seconds: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    metrics: Annotated[tuple[_Metric, ...], msgspec.Meta(max_length=MAX_METRICS)] | None = None
+    last_updated_time: str | None = None
 
 
 class _Progress(msgspec.Struct, rename="camel"):
@@ -84,12 +82,13 @@ class _Run(msgspec.Struct, rename="camel"):
 
 class _Body(msgspec.Struct, rename="camel"):
     headway: _Run
-    trainer_status: Any = None
+    trainer_status: _Status | None = None
 
 
 _decode: Final = msgspec.json.Decoder().decode
 _decode_usual: Final = msgspec.json.Decoder(_Body).decode
-_new: Final[Any] = tuple.__new__  # of a named tuple: three times as fast as its own constructor
+_FLOATS: Final = frozenset({float})
+_TUPLES: Final = frozenset({tuple})
 
 
 def read_report(content: bytes) -> Report:
@@ -100,22 +99,48 @@ def read_report(content: bytes) -> Report:
     """
     try:
         if b"\\u0000" not in content and (body := _decode_usual(content)).headway.usual:
-            _make_cells(body.headway.points)
-            status, warnings = (None, ()) if body.trainer_status is None else kubeflow.read_status(body.trainer_status)
-            return Report(status=status, headway=_run_report(body.headway), warnings=warnings)
+            status = None if body.trainer_status is None else _trainer_status(body.trainer_status)
+            return Report(status=status, headway=_run_report(body.headway))
     except (ValueError, KeyError, RecursionError):
         pass  # find out exactly what is wrong below
     return decode_report(decode_json(content))
 
 
-def _make_cells(points: tuple[Point, ...]) -> None:
-    for _, _, metrics in points:
-        cells: dict[str, Any] = metrics
-        for name, cell in cells.items():
-            if type(cell) is float:
-                cells[name] = _new(Cell, (cell, 1, 0.0, 0))
-            elif type(cell) is str:
-                cells[name] = _new(Cell, (NON_FINITE[cell], 1, 0.0, 1))
+def _trainer_status(status: _Status) -> TrainerStatus:
+    updated = status.last_updated_time
+    if updated is not None and not kubeflow.is_time(updated):
+        raise ValueError("a time that the careful reader drops, with a word")
+    return TrainerStatus(
+        progress_percentage=status.progress_percentage,
+        estimated_remaining_seconds=status.estimated_remaining_seconds,
+        metrics={metric.name: metric.value for metric in status.metrics or ()},
+        last_updated_time=updated,
+    )
+
+
+def _points(points: tuple[_Point, ...]) -> Points:
+    if not points:
+        return NO_POINTS
+    steps, times, metrics = zip(*points, strict=True)
+    return Points(steps, times, {name: _column(cells, places) for name, cells, places in by_metric(metrics)})
+
+
+def _column(cells: tuple[_AnyCell, ...], places: tuple[int, ...] | None) -> Column:
+    """One metric's cells, which are nearly always all of one kind."""
+    kinds, size = set(map(type, cells)), len(cells)
+    columns: Any = cells
+    if kinds == _FLOATS:
+        return Column(columns, (1,) * size, (0.0,) * size, (0,) * size, places)
+    if kinds == _TUPLES:
+        means, counts, squares = zip(*columns, strict=True)
+        return Column(means, counts, squares, (0,) * size, places)
+    return Column.of(map(_cell, cells), places)
+
+
+def _cell(cell: _AnyCell) -> tuple[float, int, float, int]:
+    if type(cell) is tuple:
+        return (*cell, 0)
+    return (NON_FINITE[cell], 1, 0.0, 1) if type(cell) is str else (cast("float", cell), 1, 0.0, 0)
 
 
 def _run_report(run: _Run) -> RunReport:
@@ -139,7 +164,7 @@ def _run_report(run: _Run) -> RunReport:
             last_step_age=at.last_step_age,
             step_seconds=at.step_seconds,
         ),
-        points=run.points,
+        points=_points(run.points),
     )
 
 

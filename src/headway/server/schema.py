@@ -8,6 +8,7 @@ import inspect
 import textwrap
 import types
 import typing
+from collections.abc import Sequence
 from enum import Enum
 from functools import cache
 from itertools import pairwise
@@ -41,7 +42,7 @@ class Components:
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin is types.UnionType or origin is typing.Union:
             return {"anyOf": [self.of(option) for option in arguments]}
-        if origin in (tuple, list, set, frozenset):
+        if origin in (tuple, list, set, frozenset, Sequence):
             return {"type": "array", "items": self.of(arguments[0])}
         if origin is dict:
             return {"type": "object", "additionalProperties": self.of(arguments[1])}

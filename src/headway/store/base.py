@@ -34,7 +34,7 @@ class PointBatch:
     attempt: str
     run: str
     seq: int
-    points: tuple[Point, ...]
+    points: Sequence[Point]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,13 +10,13 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from operator import mul
-from typing import Final
+from typing import Final, NamedTuple
 
 from headway.errors import InvalidError
 from headway.protocol.history import SeriesPoint
-from headway.protocol.report import Cell, Point
+from headway.protocol.points import Column, Points
+from headway.protocol.report import Point
 from headway.store.names import check_names
 
 
@@ -146,43 +146,59 @@ MOST_SAMPLES: Final = 2**40
 """Most samples behind one raw point, so that sums over millions of points fit into 64 bits."""
 
 
-def gather(points: Sequence[Point]) -> dict[str, Columns]:
-    """Raw points, sorted into columns by metric; for reading only, since metrics of the same points share their places.
+class Metric(NamedTuple):
+    """What is kept of one metric of a report; as :class:`~headway.protocol.points.Column`."""
+
+    name: str
+    means: Sequence[float]
+    counts: Sequence[int]
+    bads: Sequence[int]
+    places: Sequence[int] | None
+
+
+def checked(points: Sequence[Point]) -> tuple[Sequence[int], Sequence[int], list[Metric]]:
+    """Steps, times in milliseconds and metrics of raw points, as they are kept.
 
     Raises:
         InvalidError: a number is too large to be kept, a time is not finite, or a metric's name is no text.
     """
+    points = Points.of(points)
     try:
-        steps = array("q", [step for step, _, _ in points])
-        times = array("q", [round(seconds * 1000) for _, seconds, _ in points])
-        names = dict.fromkeys(chain.from_iterable([metrics for _, _, metrics in points]))
-        check_names(*names)
-        _check_range(steps, times)
-        result = {}
-        for name in names:
-            cells = [metrics[name] for _, _, metrics in points if name in metrics]
-            if len(cells) == len(points):
-                result[name] = _columns(steps, times, cells)
-            else:
-                having = [place for place, (_, _, metrics) in enumerate(points) if name in metrics]
-                result[name] = _columns(_pick(steps, having), _pick(times, having), cells)
+        steps, times = points.steps, [round(seconds * 1000) for seconds in points.times]
+        check_names(*points.columns)
+        _check_range(steps)
+        _check_range(times)
+        return steps, times, [_metric(name, column) for name, column in points.columns.items()]
     except (OverflowError, ValueError, TypeError) as error:
         raise InvalidError(f"a point cannot be kept: {error}", field="headway.points") from error
+
+
+def gather(points: Sequence[Point]) -> dict[str, Columns]:
+    """Raw points, sorted into columns by metric; for reading only, since metrics of the same points share their places.
+
+    Raises:
+        InvalidError: as :func:`checked`.
+    """
+    some_steps, some_times, metrics = checked(points)
+    steps, times = array("q", some_steps), array("q", some_times)
+    result = {}
+    for name, means, counts, bads, places in metrics:
+        mine = (steps, times) if places is None else (_pick(steps, places), _pick(times, places))
+        result[name] = Columns.raw(*mine, array("d", means), array("q", counts), array("q", bads))
     return result
 
 
-def _check_range(*columns: array[int]) -> None:
-    for values in columns:
-        if values and not -LARGEST < min(values) <= max(values) < LARGEST:
-            raise OverflowError(f"a step or time (in ms) out of {min(values)} to {max(values)} is too large")
+def _check_range(values: Sequence[int]) -> None:
+    if values and not -LARGEST < min(values) <= max(values) < LARGEST:
+        raise OverflowError(f"a step or time (in ms) out of {min(values)} to {max(values)} is too large")
 
 
 def _pick(values: array[int], places: Iterable[int]) -> array[int]:
     return array("q", [values[place] for place in places])
 
 
-def _columns(steps: array[int], times: array[int], cells: Iterable[Cell]) -> Columns:
-    means, counts, _, bads = zip(*cells, strict=True)
+def _metric(name: str, column: Column) -> Metric:
+    means, counts, _, bads, places = column
     if max(counts) > MOST_SAMPLES:
         raise OverflowError(f"{max(counts)} samples in one point are too many")
     if any(bads) or not math.isfinite(sum(means)):
@@ -190,4 +206,4 @@ def _columns(steps: array[int], times: array[int], cells: Iterable[Cell]) -> Col
         good = [bad < count and math.isfinite(mean) for mean, count, bad in zip(means, counts, bads, strict=True)]
         means = tuple(mean if fine else math.nan for mean, fine in zip(means, good, strict=True))
         bads = tuple(bad if fine else count for bad, count, fine in zip(bads, counts, good, strict=True))
-    return Columns.raw(steps, times, array("d", means), array("q", counts), array("q", bads))
+    return Metric(name, means, counts, bads, places)

@@ -11,11 +11,13 @@ import struct
 import sys
 import zlib
 from array import array
+from collections.abc import Sequence
 from itertools import accumulate
 from operator import sub
 from typing import Any, Final, TypeAlias
 
-from headway.store.columns import Columns
+from headway.protocol.report import Point
+from headway.store.columns import Columns, checked
 
 _HEAD: Final = struct.Struct("<IBI")
 """Points, flags, bytes of the name."""
@@ -36,14 +38,35 @@ class DamagedError(ValueError):
     """The bytes are not what :func:`pack_row` or :func:`pack_chunk` wrote."""
 
 
-def pack_row(metrics: dict[str, Columns]) -> bytes:
-    """The points of one report."""
+def pack_row(points: Sequence[Point]) -> bytes:
+    """The points of one report.
+
+    Raises:
+        InvalidError: as :func:`~headway.store.columns.checked`.
+    """
+    steps, times, metrics = checked(points)
     blocks = []
-    before: Columns | None = None
-    for name, columns in metrics.items():
-        blocks.append(_pack(name, columns, before))
-        before = columns
+    before: object = ()
+    for name, means, counts, bads, places in metrics:
+        size, label, flags = len(means), name.encode(), 0
+        body: list[Numbers] = [array("d", means)]
+        if places == before:
+            flags |= _SAME_PLACES
+        else:
+            before = places
+            body[:0] = [_differences(_at(steps, places)), _differences(_at(times, places))]
+        if max(counts) > 1:
+            flags |= _COUNTS
+            body.append(array("q", counts))
+        if any(bads):
+            flags |= _BADS
+            body.append(array("q", bads))
+        blocks += [_HEAD.pack(size, flags, len(label)), label, *map(_to_bytes, body)]
     return b"".join(blocks)
+
+
+def _at(values: Sequence[int], places: Sequence[int] | None) -> Sequence[int]:
+    return values if places is None else [values[place] for place in places]
 
 
 def unpack_row(data: bytes) -> dict[str, Columns]:
@@ -62,7 +85,7 @@ def unpack_row(data: bytes) -> dict[str, Columns]:
 
 def pack_chunk(columns: Columns) -> bytes:
     """A chunk of one series, compressed."""
-    return zlib.compress(_pack("", columns, None), _COMPRESSION)
+    return zlib.compress(_pack(columns), _COMPRESSION)
 
 
 def unpack_chunk(data: bytes) -> Columns:
@@ -78,15 +101,9 @@ def unpack_chunk(data: bytes) -> Columns:
     return _unpack(block, 0, None)[1]
 
 
-def _pack(name: str, columns: Columns, before: Columns | None) -> bytes:
-    size, label = len(columns), name.encode()
-    flags = 0
-    body: list[Numbers] = []
-    if before is not None and _same_places(before, columns):
-        flags |= _SAME_PLACES
-    else:
-        body += [_differences(columns.steps), _differences(columns.times)]
-    body.append(columns.means)
+def _pack(columns: Columns) -> bytes:
+    size, flags = len(columns), 0
+    body: list[Numbers] = [_differences(columns.steps), _differences(columns.times), columns.means]
     if not columns.is_raw():
         flags |= _MERGED
         body += [columns.lows, columns.highs]
@@ -96,7 +113,7 @@ def _pack(name: str, columns: Columns, before: Columns | None) -> bytes:
     if any(columns.bads):
         flags |= _BADS
         body.append(columns.bads)
-    return b"".join([_HEAD.pack(size, flags, len(label)), label, *map(_to_bytes, body)])
+    return b"".join([_HEAD.pack(size, flags, 0), *map(_to_bytes, body)])
 
 
 def _unpack(data: bytes, offset: int, before: Columns | None) -> tuple[str, Columns, int]:
@@ -131,14 +148,8 @@ def _unpack(data: bytes, offset: int, before: Columns | None) -> tuple[str, Colu
     return name, Columns(steps, times, means, lows, highs, counts, bads), offset
 
 
-def _same_places(one: Columns, other: Columns) -> bool:
-    if one.steps is other.steps and one.times is other.times:
-        return True
-    return one.steps == other.steps and one.times == other.times
-
-
-def _differences(values: array[int]) -> array[int]:
-    return array("q", [values[0], *map(sub, values[1:], values)]) if values else values
+def _differences(values: Sequence[int]) -> array[int]:
+    return array("q", [values[0], *map(sub, values[1:], values)]) if values else array("q")
 
 
 def _to_bytes(values: Numbers) -> bytes:

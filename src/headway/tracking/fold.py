@@ -6,11 +6,13 @@ Nothing here does I/O or looks at a clock: ``now`` is the server's time at recei
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import isfinite
 from typing import NamedTuple
 
 from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
-from headway.protocol.report import Envelope, Point, Progress, Report
+from headway.protocol.points import Points
+from headway.protocol.report import Envelope, Progress, Report
 from headway.tracking.actions import hear, note_outcomes
 from headway.tracking.attempts import AttemptState, RunnerState
 from headway.tracking.runs import MOST_STEPS, RunState
@@ -24,7 +26,7 @@ class History(NamedTuple):
     attempt: str
     run: str
     seq: int
-    points: tuple[Point, ...]
+    points: Points
 
 
 @dataclass(slots=True)
@@ -43,7 +45,7 @@ class Folded:
     duplicate: bool
     newest: bool
     """Whether it is the newest word of the run that writes the current attempt's progress."""
-    points: tuple[Point, ...]
+    points: Points
     progress: Progress
 
 
@@ -56,10 +58,7 @@ def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float)
         if report.status is None:
             raise ValueError("a report holds a status, a headway object, or both")
         said = as_report(job, report.status, envelope, sent)
-    else:
-        points = [point for point in said.points if 0 <= point[0] <= MOST_STEPS and -MOST_STEPS < point[1] < MOST_STEPS]
-        if len(points) < len(said.points):  # no store could keep the others
-            said = replace(said, points=tuple(points))
+    points = _believable(Points.of(said.points))
     attempt, new_attempt = job.attempt(said.attempt, sent)
     run = attempt.runs.get(said.run)
     new_run = run is None
@@ -67,8 +66,8 @@ def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float)
         run = attempt.runs[said.run] = RunState(said.run, said.rank)
     duplicate = said.seq in run.seen
     before = run.step
-    wrote = report.status is not None or bool(said.points)
-    run.take(said, sent, wrote=wrote, stock=stock, warnings=report.warnings)
+    wrote = report.status is not None or bool(points)
+    run.take(said, points, sent, wrote=wrote, stock=stock, warnings=report.warnings)
     if stock and report.status is not None:
         note(run, report.status, said, before, sent)
     attempt.fragment = None
@@ -80,9 +79,9 @@ def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float)
     writer = attempt.writer()
     auxiliary = writer is not None and run is not writer and run.wrote and run not in attempt.writers()
     history = None
-    if said.points:
+    if points:
         where = f"{attempt.id}/{run.run}" if auxiliary else attempt.id
-        history = History(where, run.run, said.seq, said.points)
+        history = History(where, run.run, said.seq, points)
     return Folded(
         attempt=attempt,
         run=run,
@@ -92,9 +91,20 @@ def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float)
         news=not duplicate and (wrote or new_run or revived or said.ending is not None),
         duplicate=duplicate,
         newest=not duplicate and attempt is job.current and run is writer and said.seq == run.seq,
-        points=said.points,
+        points=points,
         progress=said.progress,
     )
+
+
+def _believable(points: Points) -> Points:
+    """The points with a step and a time that a store can keep."""
+    if not points:
+        return points
+    steps, times = points.steps, points.times
+    sane = min(steps) >= 0 and max(steps) <= MOST_STEPS
+    if sane and min(times) > -MOST_STEPS and max(times) < MOST_STEPS and isfinite(sum(times)):
+        return points
+    return Points.of([point for point in points if 0 <= point.step <= MOST_STEPS and abs(point.t) < MOST_STEPS])
 
 
 def fold_registration(job: TrackedJob, registration: Registration, now: float, age: float = 0.0) -> bool:

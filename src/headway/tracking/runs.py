@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from operator import attrgetter
+from collections.abc import Sequence
+from operator import attrgetter, sub
 from typing import Final, TypeGuard
 
 from headway.protocol import kubeflow
-from headway.protocol.report import Checkpoint, Ending, Point, Progress, RunInfo, RunReport
+from headway.protocol.points import Points
+from headway.protocol.report import Checkpoint, Ending, Progress, RunInfo, RunReport
 from headway.tracking.seqset import SeqSet
 
 MOST_METRICS: Final = 1000
@@ -145,11 +147,21 @@ class RunState:
         entry = self.known.get(name)
         return None if entry is None else entry[1]
 
-    def take(self, report: RunReport, sent: float, *, wrote: bool, stock: bool, warnings: tuple[str, ...] = ()) -> None:
+    def take(
+        self,
+        report: RunReport,
+        points: Points,
+        sent: float,
+        *,
+        wrote: bool,
+        stock: bool,
+        warnings: tuple[str, ...] = (),
+    ) -> None:
         """Folds one report that was sent at ``sent`` by the server's clock.
 
         Args:
             report: what it said.
+            points: its points, those that are believed.
             sent: when it was sent.
             wrote: whether it carried a status or points.
             stock: whether it was made of a stock client's post, whose points tell no step of their own.
@@ -172,9 +184,9 @@ class RunState:
         elif seq == self.seq:
             self.spoke_at = min(self.spoke_at, sent)
         self._take_progress(report.progress, seq, sent)
-        if report.points:
+        if points:
             tells_step = report.progress.step is None and not stock
-            self._take_points(report.points, seq, sent, tells_step=tells_step)
+            self._take_points(points, seq, sent, tells_step=tells_step)
         self._take_rest(report, sent)
 
     def _take_progress(self, progress: Progress, seq: int, sent: float) -> None:
@@ -203,31 +215,42 @@ class RunState:
         if self.start is None or step < self.start:
             self.start = step
 
-    def _take_points(self, points: tuple[Point, ...], seq: int, sent: float, *, tells_step: bool) -> None:
-        metrics = self.metrics
-        begin = self.start
-        for step, t, cells in points:
-            most = 1
-            for name, (value, n, _, _) in cells.items():
-                if n > most:  # noqa: PLR1730 - a branch costs less than a call, and this is the hot path
-                    most = n
-                entry = metrics.get(name)
-                if entry is None:
-                    if len(metrics) >= MOST_METRICS:
-                        continue
-                    entry = metrics[name] = MetricState(t, step, seq, value)
-                elif t > entry.t or (t, step, seq) >= (entry.t, entry.step, entry.seq):
-                    entry.t, entry.step, entry.seq, entry.value = t, step, seq, value
-                if -_INF < value < _INF:
-                    if value < entry.low:  # noqa: PLR1730
-                        entry.low = value
-                    if value > entry.high:  # noqa: PLR1730
-                        entry.high = value
-            if begin is None or step - most < begin:
-                begin = max(0, step - most)
-            if tells_step:
+    def _take_points(self, points: Points, seq: int, sent: float, *, tells_step: bool) -> None:
+        steps, times = points.steps, points.times
+        # What most reports are: the last point is the newest, as no other is later or further.
+        ordered = times[-1] == max(times) and steps[-1] == max(steps)
+        most = 1
+        for name, (means, counts, _, _, places) in points.columns.items():
+            most = max(most, *counts)
+            entry = self.metrics.get(name)
+            if entry is None and len(self.metrics) >= MOST_METRICS:
+                continue
+            at = len(means) - 1 if ordered and places is None else _newest(points, places)
+            place = at if places is None else places[at]
+            t, step, value = times[place], steps[place], means[at]
+            if entry is None:
+                entry = self.metrics[name] = MetricState(t, step, seq, value)
+            elif t > entry.t or (t, step, seq) >= (entry.t, entry.step, entry.seq):
+                entry.t, entry.step, entry.seq, entry.value = t, step, seq, value
+            finite = means if -_INF < sum(means) < _INF else tuple([mean for mean in means if -_INF < mean < _INF])
+            if finite:
+                entry.low = min(entry.low, *finite)
+                entry.high = max(entry.high, *finite)
+        if self.start is None or min(steps) - most < self.start:
+            self._begin_at(points)
+        if tells_step:
+            for step in steps:
                 self._stand_at(step, sent)
-        self.start = begin
+
+    def _begin_at(self, points: Points) -> None:
+        """The lowest step before any point: as many samples before it as stand behind one of its cells."""
+        most = [1] * len(points)
+        for column in points.columns.values():
+            places = range(len(most)) if column.places is None else column.places
+            for place, count in zip(places, column.counts, strict=True):
+                most[place] = max(most[place], count)
+        begin = max(0, min(map(sub, points.steps, most)))
+        self.start = begin if self.start is None else min(self.start, begin)
 
     def _take_rest(self, report: RunReport, sent: float) -> None:
         seq = report.seq
@@ -259,6 +282,12 @@ class StockState:
         """Most steps between two posts."""
         self.epoch_bounds: tuple[float, float] = (0.0, _INF)
         """Between how many steps an epoch has, by the pairs of step and rounded epoch posted."""
+
+
+def _newest(points: Points, places: Sequence[int] | None) -> int:
+    """Which cell of a column is the newest by (time, step); of equals, the last."""
+    places = range(len(points)) if places is None else places
+    return max(range(len(places)), key=lambda at: (points.times[places[at]], points.steps[places[at]], at))
 
 
 def _finite(value: float | None) -> TypeGuard[float]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from headway.errors import HeadwayError, InvalidError
 from headway.protocol.job import JobKey
 from headway.store.base import PointBatch, Write
-from headway.store.columns import LARGEST, gather
+from headway.store.columns import LARGEST
 from headway.store.names import check_names
 from headway.store.packing import pack_row
 from headway.store.sqlite.index import Index, JobEntry, RunEntry, complete
@@ -146,4 +146,4 @@ class Batch:
 def _pack(points: PointBatch) -> bytes:
     if not 0 <= points.seq < LARGEST:
         raise InvalidError(f"{points.seq} is out of range", field="headway.seq")
-    return pack_row(gather(points.points))
+    return pack_row(points.points)

@@ -7,8 +7,18 @@ from statistics import fmean
 import pytest
 
 from headway.insight.assess import RunInsight
-from headway.insight.merging import merged, pooled
+from headway.protocol.points import Points
 from headway.protocol.report import Cell, Point
+from headway.tracking import merging
+from headway.tracking.merging import merged
+
+
+def pooled(cells: list[Cell]) -> Cell:
+    return merging.pooled(*zip(*cells, strict=True))
+
+
+def parts_of(points: list[Point], size: int = 7) -> list[Points]:
+    return [Points.of(points[at : at + size]) for at in range(0, len(points), size)]
 
 
 def cell_of(samples: list[float]) -> Cell:
@@ -19,13 +29,13 @@ def cell_of(samples: list[float]) -> Cell:
 def test_what_is_few_enough_stays_as_it_is():
     points = [Point(step, float(step), {"loss": Cell(1.0)}) for step in range(12)]
 
-    assert merged(points, 12) == points
+    assert merged(parts_of(points), 12) == points
 
 
 def test_merged_points_stand_where_the_last_of_each_group_stood():
     points = [Point(step, step / 10, {"loss": Cell(float(step))}) for step in range(1, 101)]
 
-    fewer = merged(points, 12)
+    fewer = merged(parts_of(points), 12)
 
     assert len(fewer) == 12
     assert fewer[-1].step == 100
@@ -62,7 +72,7 @@ def test_metrics_that_only_some_points_have_are_kept():
     points = [Point(step, float(step), {"loss": Cell(1.0)}) for step in range(1, 41)]
     points[17] = Point(18, 18.0, {"loss": Cell(1.0), "eval_loss": Cell(3.0)})
 
-    found = [point.metrics["eval_loss"] for point in merged(points, 4) if "eval_loss" in point.metrics]
+    found = [point.metrics["eval_loss"] for point in merged(parts_of(points), 4) if "eval_loss" in point.metrics]
 
     assert found == [Cell(3.0)]
 
@@ -72,7 +82,7 @@ def test_the_learning_rate_and_the_epoch_are_the_newest():
         Point(step, float(step), {"learning_rate": Cell(1.0 / step), "epoch": Cell(step / 10)}) for step in range(1, 21)
     ]
 
-    last = merged(points, 2)[-1]
+    last = merged(parts_of(points), 2)[-1]
 
     assert last.metrics == {"learning_rate": Cell(0.05), "epoch": Cell(2.0)}
 
