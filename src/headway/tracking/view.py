@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from headway.insight.eta import EtaEstimate
 from headway.protocol.job import Attempt, Eta, Job, RankInfo, State
@@ -26,7 +27,7 @@ def view(job: TrackedJob, now: float) -> Job:
     end = outcome(job, where)
     running = end.state is State.RUNNING
     progress = shown(job, where, now, running=running, complete=end.state is State.COMPLETE)
-    info = info_of(job)
+    info, framework = info_of(job), framework_of(job)
     directions = directions_of(job, info)
     stalled = any(one.type is ConditionType.STALLED and one.until is None for one in job.conditions)
     foreseen = running and not stalled and job.judge is not None
@@ -67,7 +68,7 @@ def view(job: TrackedJob, now: float) -> Job:
             at_risk_seconds=_at_risk(current, saved, now) if running and current is not None else None,
             without_progress_seconds=_without_progress(job, end, now),
         ),
-        spec=job.spec,
+        spec=job.spec if framework == job.spec.framework else replace(job.spec, framework=framework),
         config=info.config if info is not None else {},
         tags=tuple(dict.fromkeys((*job.tags, *(info.tags if info is not None else ())))),
         log=job.log,

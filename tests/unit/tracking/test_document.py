@@ -88,3 +88,10 @@ def test_the_servers_own_writer_stores_the_same():
 
 def test_text_that_utf8_has_no_bytes_for_is_stored_too():
     assert json.loads(write_json({"run": "half \ud800 a pair"})) == {"run": "half \ud800 a pair"}
+
+
+def test_the_run_s_word_for_its_framework_is_shown_where_the_runner_has_none():
+    job = a_full_job()
+    shown = view(job, NOW + 80).spec
+    assert (shown.framework, shown.nodes, shown.owner) == ("pytorch", 2, "me")
+    assert job.spec.framework is None
