@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -95,6 +95,11 @@ class Voice(Lane):
                 self._slots.notes.add(metrics)
         except Exception as error:  # noqa: BLE001 - never into training
             log.debug("a note was not taken in: %r", error)
+
+    @property
+    def noted(self) -> Iterable[str]:
+        """Names of what goes with the next step."""
+        return self._notes.keys()
 
     def log(self, step: int | None = None, epoch: float | None = None, **metrics: Any) -> None:
         """Records metrics as a point of its own, such as an evaluation. It completes no step.
