@@ -88,11 +88,13 @@ class Reporter:
             log.warning("%s", problem)
         self._thread.start()
 
-    def describe(self, config: dict[str, str | int | float | bool | None], tags: tuple[str, ...]) -> None:
+    def describe(
+        self, config: dict[str, str | int | float | bool | None], tags: tuple[str, ...], metrics: dict[str, str]
+    ) -> None:
         """Adds to the run's description, and tells it again."""
         info = self._info
         tags = tuple(dict.fromkeys((*info.tags, *tags)))
-        self._info = replace(info, config={**info.config, **config}, tags=tags)
+        self._info = replace(info, config={**info.config, **config}, tags=tags, metrics={**info.metrics, **metrics})
         self._delivery.describe = True
 
     def finish(self, ending: Ending, timeout: float) -> None:
