@@ -22,6 +22,8 @@ from headway.reporter.voice import Voice
 
 _MOST_CONFIG: Final = 200
 _MOST_TEXT: Final = 200
+_TRAINING: Final = "HEADWAY_TRAINING_PID"
+"""Told to the processes that a training starts: what they train is their own affair, unless they say otherwise."""
 
 
 class _State:
@@ -66,14 +68,14 @@ def track(
             info = RunInfo(
                 config=flat(config),
                 tags=_tags(tags),
-                metrics={str(key): way for key, way in (metrics or {}).items() if way in ("min", "max")},
+                metrics=_ways(metrics),
                 devices=devices,
                 host=socket.gethostname(),
                 pid=os.getpid(),
             )
             run = _begin(Slots(max(0, int(start_step)), _unit(unit)), info, name)
         else:
-            _describe(run, config, tags)
+            _describe(run, config, tags, metrics)
         run._slots.scripted = True
         run._slots.built_with(framework, Layer.SCRIPT)
         if total_steps is not None:
@@ -97,10 +99,12 @@ def speak(
     unit: Unit = Unit.OPTIMIZER_STEP,
     config: Any = None,
     tags: Iterable[str] = (),
+    metrics: Mapping[str, str] | None = None,
 ) -> Voice:
     """The voice of an adapter in this process's run, which it begins if there is none. Never raises.
 
-    A second call for a layer gives the voice that is there, with what the call adds.
+    A second call for a layer gives the voice that is there, with what the call adds; but one that claims the loop takes the
+    place of one that did not, and counts from its own start.
 
     Args:
         layer: where the adapter stands; the outermost that counts is heard.
@@ -113,19 +117,31 @@ def speak(
         unit: what a step is.
         config: hyperparameters, as for :func:`track`.
         tags: words to find the job by.
+        metrics: which way is better, as for :func:`track`.
     """
     try:
         run = _State.run
-        if run is None or not run.active:
-            info = RunInfo(config=flat(config), tags=_tags(tags), host=socket.gethostname(), pid=os.getpid())
+        if (run is None or not run.active) and _within_another():
+            log.debug("%s says nothing: the process that started this one trains", framework)
+            run = inert_run(Slots(start_step, unit))
+        elif run is None or not run.active:
+            info = RunInfo(
+                config=flat(config),
+                tags=_tags(tags),
+                metrics=_ways(metrics),
+                host=socket.gethostname(),
+                pid=os.getpid(),
+            )
             run = _begin(Slots(start_step, Unit.OPTIMIZER_STEP), info, None)
         else:
-            _describe(run, config, tags)
+            _describe(run, config, tags, metrics)
+        if run.active:
+            os.environ[_TRAINING] = str(os.getpid())
         news = run._slots.built_with(framework, layer)
         if news and run._reporter is not None:
-            run._reporter.describe({}, ())
+            run._reporter.describe({}, (), {})
         voice = run._slots.lane(layer)
-        if not isinstance(voice, Voice):
+        if not isinstance(voice, Voice) or (claims and not voice.claims):
             voice = Voice(run._slots, layer, start_step, unit, claims=claims)
             if run.active:
                 run._slots.join(voice)
@@ -182,9 +198,14 @@ def flat(config: Any, prefix: str = "") -> dict[str, str | int | float | bool | 
     return dict(list(result.items())[:_MOST_CONFIG])
 
 
-def _describe(run: Run, config: Any, tags: Any) -> None:
-    if run._reporter is not None and (config or tags):
-        run._reporter.describe(flat(config), _tags(tags))
+def _describe(run: Run, config: Any, tags: Any, metrics: Mapping[str, str] | None) -> None:
+    if run._reporter is not None and (config or tags or metrics):
+        run._reporter.describe(flat(config), _tags(tags), _ways(metrics))
+
+
+def _within_another() -> bool:
+    """Whether a process that trains has started this one, as an evaluation: its steps are none of the job's."""
+    return os.environ.get(_TRAINING, str(os.getpid())) != str(os.getpid())
 
 
 def _watch(run: Run) -> None:
@@ -223,6 +244,10 @@ def _unit(unit: str) -> Unit:
     except ValueError:
         log.warning("unit %r is not known; it may be one of %s", unit, ", ".join(Unit))
         return Unit.OPTIMIZER_STEP
+
+
+def _ways(metrics: Mapping[str, str] | None) -> dict[str, str]:
+    return {str(name): way for name, way in (metrics or {}).items() if way in ("min", "max")}
 
 
 def _tags(tags: Any) -> tuple[str, ...]:
