@@ -16,7 +16,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-HOOKS: Final[dict[str, str]] = {}
+HOOKS: Final[dict[str, str]] = {
+    "torch.distributed.fsdp.fully_sharded_data_parallel": "headway.adapters.torch:hook_sharded",
+    "torch.nn.parallel.distributed": "headway.adapters.torch:hook_data_parallel",
+    "torch.nn.utils.clip_grad": "headway.adapters.torch:hook_clipping",
+    "torch.optim.optimizer": "headway.adapters.torch:hook",
+    "transformers.trainer": "headway.adapters.transformers:hook",
+}
 """Module that a script may import, and the function that is then called with it."""
 FOLDER: Final = Path(__file__).parent / "inject"
 """In front of ``PYTHONPATH``, it makes every Python process that is started install the hooks."""

@@ -13,23 +13,41 @@ accumulation and the steps that a ``GradScaler`` skips come out right by nature.
         optimizer.step()
 
 Where there are several optimizers, the first that steps is the clock. The norm that ``clip_grad_norm_`` returns is noted as
-``grad_norm``, unless it lies in parts on several devices (FSDP2): then ``voice.note(grad_norm=norm.full_tensor())``, on every rank.
+``grad_norm``, but where it lies in parts on several devices (FSDP2): there ``voice.note(grad_norm=norm.full_tensor())``.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
+import os
 import weakref
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from headway.reporter.hooks import on_fork
+from headway.adapters.base import About
 from headway.reporter.notices import log
 from headway.reporter.slots import Layer
-from headway.reporter.start import current_run, speak
-from headway.reporter.voice import Voice
 
+if TYPE_CHECKING:
+    from headway.reporter.voice import Voice
+
+ABOUT: Final = About(
+    title="PyTorch (DDP, FSDP1, FSDP2)",
+    framework="pytorch",
+    layer=Layer.OPTIMIZER,
+    steps="Steps of the first optimizer that steps. A resumed one goes on from its own count, if it keeps one as Adam does. "
+    "Steps that a `GradScaler` skips are none.",
+    total="Only by `watch(optimizer, total_steps=…)`.",
+    epochs="Only by `watch(…, total_epochs=…)` and `voice.set_epoch`.",
+    metrics="`learning_rate`; `grad_norm` where `clip_grad_norm_` gives it whole, else by "
+    "`voice.note(grad_norm=norm.full_tensor())`; `loss` by `voice.note(loss=loss)`, as the mean of a step's micro-batches.",
+    config="As given to `watch`.",
+    checkpoints="By `voice.checkpointed(seconds=…, path=…)`.",
+    directives="The script asks `voice.should_checkpoint` and `voice.should_stop` after each step.",
+    by_hand="voice = headway.adapters.torch.watch(optimizer, total_steps=10_000)",
+)
 _PATIENCE: Final = 50
 """Steps of another optimizer, with none of the clock's between, after which it is the clock: the first one's stage is over."""
 
@@ -40,7 +58,8 @@ class _Steps:
     def __init__(self) -> None:
         self.hooked = False
         self.forget()
-        on_fork(self.forget)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.forget)
 
     def forget(self) -> None:
         """As if none had stepped yet."""
@@ -56,23 +75,22 @@ class _Steps:
         self._clock = weakref.ref(optimizer)
         self._elsewhere = 0
 
-    def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG002 - as PyTorch calls it
+    def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """After each step of any optimizer."""
         import torch
 
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or _is_filling(optimizer, kwargs):
             return  # only traced; and nothing of ours may become part of a compiled step
         try:
             voice = self.voice
             if voice is None:
-                voice = speak(Layer.OPTIMIZER, framework=self.framework(optimizer), claims=False, start_step=steps_of(optimizer, 1))
-                self.begin(voice, optimizer)
+                voice = self._first(optimizer)
             elif self._clock() is not optimizer and not self._hand_over(optimizer):
                 self._norms.clear()
                 return
             if self._norms:
-                if len(self._norms) == 1 and (run := current_run()) is not None:
-                    run.note(grad_norm=self._norms[0])
+                if len(self._norms) == 1:
+                    self._note(self._norms[0])
                 self._norms.clear()
             self._elsewhere = 0
             if not voice.muted:
@@ -97,6 +115,20 @@ class _Steps:
             return "pytorch-fsdp"
         return "pytorch-ddp" if self.data_parallel else "pytorch"
 
+    def _first(self, optimizer: Any) -> Voice:
+        from headway.reporter.start import speak
+
+        start = steps_of(optimizer, 1)
+        voice = speak(Layer.OPTIMIZER, framework=self.framework(optimizer), claims=False, start_step=start)
+        self.begin(voice, optimizer)
+        return voice
+
+    def _note(self, norm: Any) -> None:
+        from headway.reporter.start import current_run
+
+        if (run := current_run()) is not None:
+            run.note(grad_norm=norm)
+
     def _hand_over(self, optimizer: Any) -> bool:
         if self._clock() is not None:
             self._elsewhere += 1
@@ -104,6 +136,13 @@ class _Steps:
                 return False
         self._clock = weakref.ref(optimizer)
         return True
+
+
+def _is_filling(optimizer: Any, kwargs: Any) -> bool:
+    """Whether it is the step at a rate of 0 by which ``torch.distributed.checkpoint`` has an optimizer make its state."""
+    if not kwargs or kwargs.get("closure", _nothing) is not None:
+        return False
+    return all(group.get("lr", 0.0) == 0.0 for group in optimizer.param_groups)
 
 
 def _nothing() -> None:
@@ -135,10 +174,10 @@ def watch(
     Returns:
         What says the rest: ``voice.note(loss=…)`` before each step, ``voice.log`` of an evaluation, ``voice.checkpointed``.
     """
-    try:
-        import torch.optim.optimizer
+    from headway.reporter.start import speak
 
-        hook(torch.optim.optimizer)
+    try:
+        hook(importlib.import_module("torch.optim.optimizer"))  # torch.optim hides the module behind the class
         if type(model).__name__ == "DistributedDataParallel":
             _steps.data_parallel = True
         framework = _steps.framework(optimizer)
@@ -160,7 +199,7 @@ def watch(
 
 
 def steps_of(optimizer: Any, new: int) -> int:
-    """Steps that an optimizer counts in its state, without ``new`` ones; 0 where it does not, or where a device would be asked."""
+    """Steps that an optimizer counts in its state, less ``new``; 0 where it does not, or where a device would be asked."""
     for state in optimizer.state.values():
         step = state.get("step") if isinstance(state, dict) else None
         if step is not None and getattr(step, "is_cpu", True):
@@ -189,7 +228,7 @@ def hook_data_parallel(module: ModuleType) -> None:
 
 def hook_clipping(module: ModuleType) -> None:
     """Notices the norms of gradients: called with ``torch.nn.utils.clip_grad``."""
-    module.clip_grad_norm_ = _noticing(module.clip_grad_norm_)
+    vars(module)["clip_grad_norm_"] = _noticing(module.clip_grad_norm_)
 
 
 def hook_sharded(module: ModuleType) -> None:
