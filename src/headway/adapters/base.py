@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ParamSpec, TypeVar
+import importlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, ParamSpec, TypeVar
 
 from headway.reporter.notices import log
 from headway.reporter.slots import Layer
@@ -36,6 +40,48 @@ class About:
     """How it obeys a request to save or to stop."""
     by_hand: str
     """The line that does it without ``headway run`` or ``headway.auto``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How a library that is built on another one speaks through it."""
+
+    framework: str
+    """The library's own name."""
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    """Which way is better, for metrics that are not widely known: name to min or max."""
+
+
+_DIALECTS: Final = {"trl": "headway.adapters.trl:DIALECT"}
+"""Package that a Trainer's arguments come from, and what is said of it. An adapter knows no other: this is where they meet."""
+_SECRET: Final = re.compile(r"token|secret|password|api_?key|credential", re.IGNORECASE)
+
+
+def dialect_of(cls: type, framework: str) -> Dialect:
+    """The dialect of the package that a class, or one of its bases, comes from; else that of ``framework``."""
+    for base in cls.__mro__:
+        where = _DIALECTS.get(base.__module__.partition(".")[0])
+        if where is not None:
+            home, _, name = where.partition(":")
+            dialect: Dialect = getattr(importlib.import_module(home), name)
+            return dialect
+    return Dialect(framework=framework)
+
+
+def telling(arguments: Any, common: Iterable[str]) -> dict[str, Any]:
+    """Those fields of a dataclass that differ from their defaults, and the common ones; none that may hold a secret."""
+    shown = frozenset(common)
+    found: dict[str, Any] = {}
+    for each in dataclasses.fields(arguments):
+        value = getattr(arguments, each.name, None)
+        if isinstance(value, Enum):
+            value = value.value
+        if _SECRET.search(each.name) or not isinstance(value, bool | int | float | str | Mapping):
+            continue
+        default = each.default if each.default_factory is dataclasses.MISSING else each.default_factory()
+        if each.name in shown or (value != default and (default is not None or value is not False)):
+            found[each.name] = value
+    return found
 
 
 def harmless(method: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result | None]:
