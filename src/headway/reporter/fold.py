@@ -16,6 +16,7 @@ from headway.reporter.scalars import Sample, number_of
 from headway.reporter.slots import Entry, LogEntry, Slots
 
 _MOST_DURATIONS: Final = 512
+_MOST_MARKS: Final = 64
 _PATIENCE: Final = 30.0
 """Seconds that a logged device value may take to be complete before its point goes without it."""
 
@@ -30,6 +31,8 @@ class Folded:
     """When the last of them was, on the monotonic clock."""
     durations: list[float] = field(default_factory=list)
     """Seconds per step."""
+    marks: list[tuple[int, float]] = field(default_factory=list)
+    """(step, monotonic time) of some of them, the last included."""
 
 
 class Folder:
@@ -133,6 +136,7 @@ class Folder:
 
     def _time(self, steps: list[Entry], folded: Folded) -> None:
         folded.last_step, folded.last_step_at, _ = steps[-1]
+        folded.marks = [entry[:2] for entry in steps[:: -(len(steps) // _MOST_MARKS + 1)]][::-1]
         last = self._last
         for step, at, _ in steps[-_MOST_DURATIONS:]:
             if last is not None and step > last[0]:

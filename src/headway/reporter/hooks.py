@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
+import logging
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
 from headway.protocol.report import Ending, EndingKind
 from headway.reporter.endings import ending_of, exit_code
+from headway.reporter.notices import log
 from headway.reporter.run import Run
 
 
@@ -36,6 +40,7 @@ class Hooks:
         sys.excepthook = self._on_exception
         sys.exit = self._on_exit  # type: ignore[assignment]
         atexit.register(self._at_exit)
+        self._run._on_deadline(self._give_up)
         self._finalize_child()
         if threading.current_thread() is threading.main_thread():
             previous = signal.getsignal(signal.SIGTERM)
@@ -71,8 +76,12 @@ class Hooks:
         ours = os.getpid() == self._pid
         if ours:
             run._signal = signal.Signals(number).name
+        heeded = ours and not self._dying and run._heed(signal.Signals(number).name)
         if callable(previous):
             previous(number, frame)  # it decides whether the process ends; then the run is cancelled, at its own pace
+            return
+        if heeded:
+            _owed[self._pid] = number  # it saves, ends, and then dies of it
             return
         if ours and run._ending_now and not self._dying:
             self._waiting_signal = number  # the run is just ending; a few seconds more
@@ -81,6 +90,19 @@ class Hooks:
             self._dying = True
             run._end(Ending(kind=EndingKind.CANCELLED, signal=run._signal))
         _die_of(number)
+
+    def _give_up(self, why: str) -> None:
+        """Called on the asking thread, since the main one may hang: the process ends now as the signal would have ended it."""
+        run = self._run
+        if run._signal is None or callable(self._previous_signal) or os.getpid() != self._pid:
+            return  # no signal of its own, or somebody else decides what it means
+        log.warning("the process got %s, and ends: %s", run._signal, why)
+        run._end(Ending(kind=EndingKind.CANCELLED, signal=run._signal, message=why))
+        while run._ending_now:  # on another thread
+            time.sleep(0.01)
+        number = signal.Signals[run._signal]
+        ctypes.pythonapi.PyOS_setsig(int(number), None)  # signal.signal() is the main thread's alone
+        os.kill(os.getpid(), number)
 
     def _on_exception(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
         self._error = error
@@ -99,6 +121,8 @@ class Hooks:
         ending = ending_of(error)
         if ending is not None and isinstance(error, SystemExit) and self._run._signal is not None:
             ending = None  # it left because it was told to
+        if ending is not None:
+            _owed.clear()  # how it failed is what its parent should hear
         if ending is None:
             self._run._end_with(None)
         else:
@@ -110,6 +134,27 @@ class Hooks:
             from multiprocessing.util import Finalize
 
             Finalize(None, self._at_exit, exitpriority=100)
+
+
+_owed: dict[int, int] = {}
+"""By process, the signal that was put off until it had saved and ended."""
+
+
+def _die_of_what_is_owed() -> None:
+    """Almost the last thing: a process that was to end by a signal has not simply completed, for who started it looks at that."""
+    number = _owed.get(os.getpid())
+    if number is None:
+        return
+    logging.shutdown()
+    if (util := sys.modules.get("multiprocessing.util")) is not None:
+        util._exit_function()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            stream.flush()
+    _die_of(number)
+
+
+atexit.register(_die_of_what_is_owed)  # before a script registers anything, so that it comes after all of that
 
 
 def _die_of(number: int) -> None:

@@ -17,12 +17,15 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from headway.insight.stall import StallSettings
-from headway.protocol.directive import Answer, Directive, DirectiveKind
+from headway.protocol.directive import Answer
 from headway.protocol.report import Ending, EndingKind, RunInfo
+from headway.reporter.agreement import Pace
+from headway.reporter.asking import Asking
 from headway.reporter.compose import Moment
 from headway.reporter.delivery import Delivery
 from headway.reporter.fold import Folder
 from headway.reporter.identity import find_attempt, find_placement, framework_guess, framework_loaded
+from headway.reporter.marks import steps_ahead
 from headway.reporter.notices import Notices, log
 from headway.reporter.outbox import Outbox
 from headway.reporter.route import Route
@@ -67,6 +70,13 @@ class Reporter:
             notices=self._notices,
         )
         self._placement = find_placement()
+        self.asking = Asking(
+            slots,
+            lambda: self._placement,
+            self._pace,
+            grace=settings.grace,
+            last_seconds=settings.finish_timeout,
+        )
         self._attempt: str | None = None
         self._checkpoint = slots.checkpoint
         self._acks: tuple[str, ...] = ()
@@ -87,6 +97,7 @@ class Reporter:
         for problem in self._settings.problems:
             log.warning("%s", problem)
         self._thread.start()
+        self.asking.start()
 
     def describe(
         self, config: dict[str, str | int | float | bool | None], tags: tuple[str, ...], metrics: dict[str, str]
@@ -101,6 +112,7 @@ class Reporter:
         """Says how the run ended, and returns within ``timeout`` seconds or hardly later; what is not sent by then is spooled."""
         self._deadline = time.monotonic() + timeout
         self._watchdog.close()
+        self.asking.close()
         self._ending = ending
         self._wake.put(None)
         self._thread.join(timeout)
@@ -155,7 +167,7 @@ class Reporter:
 
     def _take_done(self) -> None:
         """Takes over what was saved and acknowledged, so that an acknowledgement never comes before the checkpoint it means."""
-        done = self._slots.done
+        done = tuple(self._slots.done)
         if self._slots.checkpoint is not self._checkpoint:
             self._checkpoint = self._outbox.checkpoint = self._slots.checkpoint
         self._acks = done
@@ -223,15 +235,17 @@ class Reporter:
         slots = self._slots
         for warning in answer.warnings:
             self._notices.once(f"server {warning}", f"the server says: {warning}")
-        asked: dict[DirectiveKind, Directive] = {}
-        for directive in answer.directives:
-            if directive.id not in slots.done:
-                asked.setdefault(directive.kind, directive)
         repeated = {directive.id for directive in answer.directives}
-        slots.done = tuple(each for each in slots.done if each in repeated)
-        slots.checkpoint_directive = asked.get(DirectiveKind.CHECKPOINT)
-        if not slots.stop_seen:
-            slots.stop_directive = asked.get(DirectiveKind.STOP)
+        for each in tuple(slots.done):
+            if each not in repeated:
+                slots.done.pop(each, None)
+        self.asking.hear(answer.directives)
+
+    def _pace(self, seconds: float) -> Pace:
+        """Where training is, as the asking thread sees it."""
+        slots, at = self._slots, self._snapshot.last_advance()
+        age = 0.0 if at is None else time.monotonic() - at
+        return Pace(slots.completed, steps_ahead(self._snapshot.marks, seconds, age), slots.total_steps)
 
     def _end(self) -> None:
         latest = time.monotonic() + min(_LAST_VALUES, max(0.0, self._deadline - time.monotonic() - _MARGIN))

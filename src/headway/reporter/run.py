@@ -5,6 +5,7 @@ Only :meth:`Run.finish` waits, and says for how long.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -56,7 +57,7 @@ class Run(Voice):
             kind = None if ending is None else EndingKind(ending)
         except ValueError:
             log.warning("ending %r is not known; it may be one of %s", ending, ", ".join(EndingKind))
-        self._end(Ending(kind=kind or self._natural_kind(), signal=self._signal, message=message), timeout)
+        self._end(self._natural_ending(kind, message), timeout)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Handed to another process, or copied with a model, it is a run that is switched off."""
@@ -74,8 +75,16 @@ class Run(Voice):
         if self._reporter is not None:
             self._reporter.start()
 
+    def _heed(self, signal: str) -> bool:
+        """A signal came: whether the loop is asked to save and end, instead of ending here and now."""
+        return self._reporter is not None and self._reporter.asking.heed(signal)
+
+    def _on_deadline(self, die: Callable[[str], None]) -> None:
+        if self._reporter is not None:
+            self._reporter.asking.die = die
+
     def _end_with(self, error: BaseException | None) -> None:
-        self._end(ending_of(error) or Ending(kind=self._natural_kind(), signal=self._signal))
+        self._end(ending_of(error) or self._natural_ending())
 
     def _end(self, ending: Ending, timeout: float | None = None) -> None:
         reporter, self._reporter = self._reporter, None
@@ -91,13 +100,18 @@ class Run(Voice):
         for undo in self._on_finish:
             undo()
 
-    def _natural_kind(self) -> EndingKind:
+    def _natural_ending(self, kind: EndingKind | None = None, message: str | None = None) -> Ending:
         slots = self._slots
-        if self._signal is not None:
-            return EndingKind.CANCELLED
-        if slots.stop_seen and slots.total_steps is not None and slots.completed < slots.total_steps:
-            return EndingKind.CANCELLED
-        return EndingKind.COMPLETED
+        asked = slots.stopped_by
+        signal = self._signal or (asked.signal if asked is not None else None)
+        early = slots.total_steps is None or slots.completed < slots.total_steps
+        if asked is not None and asked.signal is not None and early:
+            natural = EndingKind.PREEMPTED
+        elif self._signal is not None or (asked is not None and early and slots.total_steps is not None):
+            natural = EndingKind.CANCELLED
+        else:
+            natural = EndingKind.COMPLETED
+        return Ending(kind=kind or natural, signal=signal, message=message)
 
     def _abandon(self) -> None:
         """In a forked child: from now on this handle does nothing."""

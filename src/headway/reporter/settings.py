@@ -18,6 +18,7 @@ from headway.protocol.job import JobKey
 from headway.reporter.folders import Folders
 
 _FINISH_TIMEOUT: Final = 3.0
+_GRACE: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +52,18 @@ class Settings:
     finish_timeout: float = _FINISH_TIMEOUT
     """``HEADWAY_FINISH_TIMEOUT``: seconds that the end of a run waits at most for the last report; then it is spooled. Short,
     since devices are held meanwhile. Unset: 3."""
+    grace: float = _GRACE
+    """``HEADWAY_GRACE``: seconds between SIGTERM and SIGKILL, which a loop that listens has to save and end in. ``headway run``
+    sets it to its own. Unset: 30, as Kubernetes and torchrun have it."""
     tick: float = 1.0
     """Time between two foldings of steps into a point: fine enough for a chart, coarse enough to cost nothing."""
     request_timeout: float = 5.0
     """Longest wait for a connection, and for an answer."""
     first_backoff: float = 0.5
-    """Wait after the first failed report; doubled with each further one, with jitter."""
+    """Longest wait after the first failed report: most faults are gone at the second try."""
     last_backoff: float = 10.0
-    """Longest wait between two tries: a recovered server hears from every run within this time."""
+    """Time between all later tries, each run at a place of its own in it: a recovered server hears from every run within this
+    time, and never from many of them at once."""
     folders: Folders = field(default_factory=Folders.from_env)
     """Where to look for a local server, and where to spool."""
     problems: tuple[str, ...] = ()
@@ -95,6 +100,7 @@ class Settings:
                 ca_file = _path(environ.get("KUBEFLOW_TRAINER_SERVER_CA_CERT"))
         interval = _seconds(environ, "HEADWAY_INTERVAL", problems)
         finish = _seconds(environ, "HEADWAY_FINISH_TIMEOUT", problems)
+        grace = _seconds(environ, "HEADWAY_GRACE", problems)
         floor = _seconds(environ, "HEADWAY_STALL_FLOOR", problems)
         return cls(
             disabled=environ.get("HEADWAY_DISABLED", "").strip().lower() in {"1", "true", "yes", "on"},
@@ -109,6 +115,7 @@ class Settings:
             stall_floor=floor or None,
             stacks=_path(environ.get("HEADWAY_STACKS")),
             finish_timeout=_FINISH_TIMEOUT if finish is None else finish,
+            grace=_GRACE if grace is None else grace,
             folders=Folders.from_env(environ),
             problems=tuple(problems),
         )

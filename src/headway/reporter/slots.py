@@ -12,9 +12,9 @@ from collections import deque
 from enum import IntEnum
 from typing import Any, Final
 
-from headway.protocol.directive import Directive
 from headway.protocol.report import Checkpoint, Phase, Unit
 from headway.reporter.notes import Notes
+from headway.reporter.request import Request
 from headway.reporter.scalars import Samples
 
 MOST_ENTRIES: Final = 16_384
@@ -111,16 +111,16 @@ class Slots:
     __slots__ = (
         "_heard",
         "checkpoint",
-        "checkpoint_directive",
         "done",
         "framework",
         "lanes",
+        "listens",
         "notes",
         "phase",
+        "requests",
         "samples",
         "scripted",
-        "stop_directive",
-        "stop_seen",
+        "stopped_by",
     )
 
     def __init__(self, start_step: int, unit: Unit) -> None:
@@ -137,15 +137,20 @@ class Slots:
         self.phase: Phase | None = None
         """As declared; None outside of any declared phase."""
         self.checkpoint: Checkpoint | None = None
-        self.stop_directive: Directive | None = None
-        self.stop_seen = False
-        self.checkpoint_directive: Directive | None = None
-        self.done: tuple[str, ...] = ()
+        self.requests: tuple[Request, ...] = ()
+        """What training is asked for; replaced as a whole, never by the training thread."""
+        self.listens = False
+        """Training has asked whether it is to save or to stop: it does so when it is told."""
+        self.stopped_by: Request | None = None
+        """The request to stop that training has been told of."""
+        self.done: dict[str, None] = {}
         """Ids of the directives that were carried out; sent until the server stops repeating them."""
 
     def join(self, lane: Lane) -> None:
         """Takes in a lane, in the place of one of its layer if there is one."""
-        others = [each for each in self.lanes if each.layer is not lane.layer]
+        if (replaced := self.lane(lane.layer)) is not None:
+            replaced.mute()
+        others = [each for each in self.lanes if each is not replaced]
         self.lanes = tuple(sorted([*others, lane], key=lambda each: each.layer))
         self.listen()
 
@@ -168,6 +173,36 @@ class Slots:
                 lane.mute()
         self._heard = heard
         return heard
+
+    def save_now(self) -> bool:
+        """Asked by the training thread: whether it is to save a checkpoint now."""
+        self.listens = True
+        if not self.requests:
+            return False
+        completed, now = self.completed, False
+        for request in self.requests:
+            now = request.save_now(completed) or now
+        return now
+
+    def stop_now(self) -> bool:
+        """Asked by the training thread: whether it is to end its loop. Once True, always True."""
+        self.listens = True
+        if self.stopped_by is None and self.requests:
+            completed = self.completed
+            for request in self.requests:
+                if request.stop and request.holds(completed):
+                    self.stopped_by = request
+                    self.done.update(dict.fromkeys(request.stop_ids))
+                    break
+        return self.stopped_by is not None
+
+    def saved(self, checkpoint: Checkpoint) -> None:
+        """A checkpoint is complete: carries out what asked for one."""
+        self.checkpoint = checkpoint
+        for request in self.requests:
+            if request.wants_save and not request.saved and (request.step is None or request.at is not None):
+                request.saved = True
+                self.done.update(dict.fromkeys(request.save_ids))
 
     def _may_count(self, lane: Lane) -> bool:
         return lane.claims or lane.layer < Layer.OPTIMIZER or not self.scripted

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from typing import Final
 
 from headway.insight.eta import EtaEstimator
 from headway.insight.stall import StallSettings, StallWatch
@@ -16,8 +17,11 @@ from headway.protocol.kubeflow import shorten
 from headway.protocol.limits import MAX_METRICS
 from headway.protocol.report import Cell, Ending, EndingKind, Phase, Progress, TrainerStatus
 from headway.reporter.fold import Folded
+from headway.reporter.marks import Marks
 from headway.reporter.notices import Notices
 from headway.reporter.slots import Slots
+
+_MOST_MARKS: Final = 512
 
 
 class Snapshot:
@@ -43,6 +47,8 @@ class Snapshot:
         self._advanced_at: float | None = None
         self._durations: list[float] = []
         self._latest: dict[str, Cell] = {}
+        self.marks: Marks = ()
+        """When steps were complete, lately."""
 
     def take_in(self, folded: Folded, now: float) -> None:
         """Learns from one tick."""
@@ -58,6 +64,8 @@ class Snapshot:
             self._advanced_at = at
             self._best = done
         self._stall.observe(done, now, phase=self.phase)
+        if folded.marks:
+            self.marks = (*self.marks, *((slots.count(step), at) for step, at in folded.marks))[-_MOST_MARKS:]
         self._durations = [*self._durations, *folded.durations][-512:]
         self._eta.observe(done, at - self._origin, phase=self.phase, step_seconds=_median(folded.durations))
 
@@ -68,6 +76,7 @@ class Snapshot:
         self._eta.begin_attempt(heard.start_step, now - self._origin)
         self._stall.begin_attempt(start, now)
         self._start = self._best = start
+        self.marks = ()
 
     @property
     def stepped(self) -> bool:
@@ -85,7 +94,7 @@ class Snapshot:
         """How far the run is. ``step_seconds`` covers the time since the last call."""
         slots = self._slots
         step_seconds, self._durations = _median(self._durations), []
-        advanced_at = self._last_advance()
+        advanced_at = self.last_advance()
         return Progress(
             step=slots.completed,
             total_steps=slots.total_steps,
@@ -123,7 +132,7 @@ class Snapshot:
         """Seconds since the last step, and how many this run's own pace explains."""
         return self._stall.age(now), self._stall.limit()
 
-    def _last_advance(self) -> float | None:
+    def last_advance(self) -> float | None:
         """When the last step advanced, also if it was not folded yet."""
         try:
             step, at, *_ = self._slots.entries[-1]

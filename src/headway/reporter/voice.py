@@ -61,6 +61,11 @@ class Voice(Lane):
         """Whether nothing that it says of steps and metrics is heard any more, so that none of it need be found out."""
         return self._append is _ignore
 
+    @property
+    def heard(self) -> bool:
+        """Whether its steps are the run's, as things stand."""
+        return self._slots.heard is self
+
     def step(self, step: int | None = None, **metrics: Any) -> None:
         """One step is complete.
 
@@ -100,6 +105,10 @@ class Voice(Lane):
     def noted(self) -> Iterable[str]:
         """Names of what goes with the next step."""
         return self._notes.keys()
+
+    def discard(self) -> None:
+        """The step in progress came to nothing, as one that overflowed: what was noted of it is dropped."""
+        self._slots.notes.clear()
 
     def log(self, step: int | None = None, epoch: float | None = None, **metrics: Any) -> None:
         """Records metrics as a point of its own, such as an evaluation. It completes no step.
@@ -168,35 +177,38 @@ class Voice(Lane):
         """
         try:
             slots = self._slots
-            slots.checkpoint = Checkpoint(
-                step=slots.completed if step is None else operator.index(step),
-                seconds=None if seconds is None else float(seconds),
-                path=None if path is None else str(path)[:1024],
+            slots.saved(
+                Checkpoint(
+                    step=slots.completed if step is None else operator.index(step),
+                    seconds=None if seconds is None else float(seconds),
+                    path=None if path is None else str(path)[:1024],
+                )
             )
-            if (asked := slots.checkpoint_directive) is not None:
-                slots.checkpoint_directive = None
-                slots.done = (*slots.done, asked.id)
         except Exception as error:  # noqa: BLE001 - never into training
             log.debug("a checkpoint was not taken in: %r", error)
 
     @property
     def should_stop(self) -> bool:
-        """Whether somebody asked this run to end. Reading True tells the server that the run knows.
+        """Whether this run is to end: somebody asked for it, or its process got SIGTERM. Ask after each step.
 
-        With several processes, ask on rank 0 and broadcast the answer: each process hears at its own time.
+        Where all processes track their run, it is True from the same step on in all of them; see
+        docs/howto/save-before-the-end.md. Reading it tells that the loop listens: SIGTERM then means "save, and end", and no
+        longer death at once.
         """
-        slots = self._slots
-        if (asked := slots.stop_directive) is None:
-            return False
-        if not slots.stop_seen:
-            slots.stop_seen = True
-            slots.done = (*slots.done, asked.id)
-        return True
+        return self._slots.stop_now()
 
     @property
     def should_checkpoint(self) -> bool:
-        """Whether somebody asked for a checkpoint; until :meth:`checkpointed` is called."""
-        return self._slots.checkpoint_directive is not None
+        """Whether a checkpoint is to be saved now. Ask after each step, before :attr:`should_stop`; save where it is True.
+
+        In a single process it stays True until :meth:`checkpointed` is called. Where several processes agree, it is True at one
+        step, the same in all of them. Reading it tells that the loop listens, as with :attr:`should_stop`.
+        """
+        return self._slots.save_now()
+
+    def loop_ended(self) -> None:
+        """The loop is over, and nobody asks any more whether to save or to stop: SIGTERM means death again."""
+        self._slots.listens = False
 
     def _number(self, step: Any) -> int:
         number = operator.index(step) if not hasattr(step, "item") else int(step.item())
