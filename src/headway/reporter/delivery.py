@@ -6,7 +6,6 @@ for, so that the end of a run can take over (:meth:`Delivery.rescue`) from a thr
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from headway.errors import (
 )
 from headway.protocol.codec import dumps
 from headway.protocol.directive import Answer
+from headway.reporter.backoff import Backoff
 from headway.reporter.compose import POINTS_BYTES, Moment, compose, fit
 from headway.reporter.notices import Notices, log
 from headway.reporter.outbox import Batch, Outbox
@@ -37,18 +37,6 @@ _LONGEST_STRETCH: Final = 0.5
 _PAUSE: Final = 0.05
 _LEAST_BYTES: Final = 1024
 _LONGEST_RETRY_AFTER: Final = 120.0
-
-
-def backoff(failures: int, first: float, last: float) -> float:
-    """Seconds to wait after so many failures in a row: up to ``first``, doubled each time, at most ``last``.
-
-    All runs of a machine lose their server in the same moment, and should not come back in the same one. So a wait is drawn from
-    its whole range until it has reached the longest, which leaves each run anywhere within a period; from then on it keeps its
-    place, and the runs that a server hears in one second after an outage are as few as can be.
-    """
-    longest = first * 2.0 ** min(failures - 1, 16)
-    share = random.uniform(0.1, 1.0) if longest < 2 * last else random.uniform(0.9, 1.0)  # noqa: S311
-    return min(longest, last) * share
 
 
 class Delivery:
@@ -82,7 +70,7 @@ class Delivery:
         self._heard = heard
         self._settings = settings
         self._notices = notices
-        self._failures = 0
+        self._backoff = Backoff(settings.first_backoff, settings.last_backoff)
         self._most_bytes = POINTS_BYTES
         self._closed = False
 
@@ -108,13 +96,14 @@ class Delivery:
                     return None
                 plain = self.route.plain
                 body, age = self._body(kept, plain=plain)
+            began = time.monotonic()
             try:
                 answer = http.post(body, age=age)
             except HeadwayError as error:
                 with self.lock:
                     if self.closed():
                         return None
-                    wait = self._failed(error, kept)
+                    wait = self._failed(error, kept, time.monotonic() - began)
                 if wait is not None:
                     return wait
                 continue
@@ -165,9 +154,9 @@ class Delivery:
 
     def _succeeded(self, answer: Answer | None, kept: SpoolLine | None, *, plain: bool) -> bool:
         """Notes what an answer means; True when there is more to send at once."""
-        if self._failures:
+        if self._backoff.failures:
             log.info("the server takes reports again")
-        self._failures = 0
+        self._backoff.reset()
         if answer is not None:
             self.route.take_interval(answer.interval)
         if kept is not None and self.route.spool is not None:
@@ -194,11 +183,10 @@ class Delivery:
             return not self.outbox.empty
         return False
 
-    def _failed(self, error: HeadwayError, kept: SpoolLine | None) -> float | None:
-        """Notes a failure; returns seconds to wait, or None to go on at once with something smaller."""
+    def _failed(self, error: HeadwayError, kept: SpoolLine | None, took: float) -> float | None:
+        """Notes a failure of a try that ``took`` some seconds; returns seconds to wait, or None to go on at once with less."""
         if isinstance(error, InvalidError):
             return self._refused(error, kept)
-        self._failures += 1
         self.route.lost()
         if isinstance(error, ForbiddenError):
             hint = "the token does not open this job"
@@ -215,8 +203,7 @@ class Delivery:
             self._keep()
         self.outbox.thin()
         retry_after = error.retry_after if isinstance(error, RetryableError) else None
-        asked = 0.0 if retry_after is None else min(retry_after, _LONGEST_RETRY_AFTER)
-        return asked + backoff(self._failures, self._settings.first_backoff, self._settings.last_backoff)
+        return self._backoff.next(took, min(retry_after or 0.0, _LONGEST_RETRY_AFTER))
 
     def _refused(self, error: InvalidError, kept: SpoolLine | None) -> float | None:
         if kept is not None and self.route.spool is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
-from headway.client.events import Backoff
 from headway.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, RetryableError
 from headway.protocol.directive import Answer
+from headway.reporter.backoff import Backoff
 from headway.runner.answers import Answers
 from headway.runner.keep import Keep, Kept
 
@@ -39,7 +40,7 @@ class Forwarder:
         self._answers = answers
         self._send = send
         self._renew = renew
-        self._backoff = Backoff(first=0.25, most=10.0)
+        self._backoff = Backoff(first=0.25, last=10.0)
         self._stop = threading.Event()
         self._hurry = threading.Event()
         self._thread = threading.Thread(target=self._run, name="headway-forward", daemon=True)
@@ -81,6 +82,11 @@ class Forwarder:
 
     def _try(self, kept: Kept) -> float:
         """Sends one report; seconds to wait before the next try."""
+        began = time.monotonic()
+
+        def wait(asked: float | None = None) -> float:
+            return self._backoff.next(time.monotonic() - began, asked or 0.0)
+
         try:
             answer = self._send(kept)
         except (InvalidError, ConflictError) as error:
@@ -89,13 +95,13 @@ class Forwarder:
         except (ForbiddenError, NotFoundError) as error:
             _log.debug("the server turned a report away, so the job is registered anew: %s", error)
             self._renew()
-            return self._backoff.next()
+            return wait()
         except RetryableError as error:
             _log.debug("a report waits: %s", error)
-            return max(self._backoff.next(), error.retry_after or 0.0)
+            return wait(error.retry_after)
         except Exception as error:  # noqa: BLE001 - whatever it is, reports go on being kept and tried
             _log.debug("a report waits, for the server failed: %r", error)
-            return self._backoff.next()
+            return wait()
         self._backoff.reset()
         if answer is not None:
             self._answers.heard(kept.source, answer)

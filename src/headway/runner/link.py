@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import Final
 
 from headway.client.client import Client
-from headway.client.events import Backoff
 from headway.errors import ConflictError, NotFoundError, UnavailableError
 from headway.protocol.directive import Answer
 from headway.protocol.job import JobKey
 from headway.protocol.lifecycle import Command, Lifecycle, LifecycleAnswer, LifecycleKind, Registration, Stuck
 from headway.protocol.verdict import Condition
+from headway.reporter.backoff import Backoff
 from headway.runner.keep import Kept
 
 _log = logging.getLogger("headway.runner")
@@ -72,7 +72,7 @@ class Link:
         self._heartbeat = HEARTBEAT
         self._commands: set[str] = set()
         self._acks: list[str] = []
-        self._backoff = Backoff(first=0.5, most=10.0)
+        self._backoff = Backoff(first=0.5, last=10.0)
         self._alive = self._stop = self._wake = False
         self._thread = threading.Thread(target=self._run, name="headway-link", daemon=True)
 
@@ -150,11 +150,14 @@ class Link:
 
     def _run(self) -> None:
         while True:
+            began = time.monotonic()
             try:
                 answer = self._exchange()
             except Exception as error:  # noqa: BLE001 - whatever it is, the training goes on and so does this thread
                 self.reachable = False
-                wait = self._failed(error)
+                took = time.monotonic() - began
+                self._mend(error)
+                wait = self._backoff.next(took, getattr(error, "retry_after", None) or 0.0)
             else:
                 self._backoff.reset()
                 wait = self._heartbeat
@@ -227,8 +230,8 @@ class Link:
         if fresh:
             self._on_command(command)
 
-    def _failed(self, error: Exception) -> float:
-        """Does what may help; seconds to wait before the next try."""
+    def _mend(self, error: Exception) -> None:
+        """Does what may help."""
         _log.debug("the server was not told: %r", error)
         if isinstance(error, NotFoundError):
             self.renew()
@@ -236,4 +239,3 @@ class Link:
             self._say_why(f"the server refuses to track this run: {error}")
         elif isinstance(error, UnavailableError):
             self._revive()
-        return max(self._backoff.next(), getattr(error, "retry_after", None) or 0.0)
