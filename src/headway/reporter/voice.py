@@ -210,6 +210,11 @@ class Voice(Lane):
         """The loop is over, and nobody asks any more whether to save or to stop: SIGTERM means death again."""
         self._slots.listens = False
 
+    @property
+    def completed(self) -> int:
+        """Steps of the run that are complete, whichever layer counts them."""
+        return self._slots.completed
+
     def _number(self, step: Any) -> int:
         number = operator.index(step) if not hasattr(step, "item") else int(step.item())
         if not self.numbered:
