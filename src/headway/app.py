@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import gc
 import logging
 import os
@@ -19,7 +20,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 import uvicorn
 
@@ -31,9 +32,11 @@ from headway.reporter.folders import Folders, private_folder
 from headway.server.addresses import Addresses
 from headway.server.answers import write_json
 from headway.server.app import create_app
+from headway.server.auth import Hosts
 from headway.server.connection import HttpProtocol
 from headway.server.context import Context
 from headway.server.settings import DEFAULT_PORT, ServerSettings
+from headway.server.status import StatusEndpoint
 from headway.server.tokens import Keyring, load_keys
 from headway.store.base import Store
 from headway.store.memory import MemoryStore
@@ -206,10 +209,13 @@ async def serve(
             addresses = Addresses(settings.folders.addresses, settings.server.allowed_hosts)
             addresses.add(url)
             hub.intake.own = addresses.__contains__
+            connection = functools.partial(
+                HttpProtocol, status=StatusEndpoint(context), hosts=Hosts(settings.server.allowed_hosts)
+            )
             running = Running(url=url, token=keys.user, hub=hub, context=context)
             config = uvicorn.Config(
                 app,
-                http=HttpProtocol,
+                http=cast("Any", connection),
                 lifespan="off",
                 log_config=None,
                 access_log=False,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
+from headway.errors import UnavailableError
 from headway.protocol.job import State
 from headway.protocol.points import Points
 from headway.protocol.report import Point
@@ -39,12 +40,15 @@ class Facts:
     spent: float | None
 
 
-@dataclass(slots=True)
-class Waiting:
+Heard: TypeAlias = Callable[[UnavailableError | None], None]
+"""Hears that something is durable (None), or why not."""
+
+
+class Waiting(NamedTuple):
     """Points that wait to be stored, and who waits for it (None: nobody)."""
 
     history: History | None
-    heard: asyncio.Future[None] | None
+    heard: Heard | None
 
 
 @dataclass(slots=True, eq=False)

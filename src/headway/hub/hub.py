@@ -21,7 +21,7 @@ from headway.hub.intake import Intake
 from headway.hub.loading import load_jobs, new_entry, put_back
 from headway.hub.notifiers import Notifiers
 from headway.hub.pacing import Pulse
-from headway.hub.persist import Persister
+from headway.hub.persist import Heard, Persister, waited_for
 from headway.hub.query import page
 from headway.hub.settings import HubSettings
 from headway.hub.stats import HubStats
@@ -114,23 +114,38 @@ class Hub:
     async def ingest(
         self, key: JobKey, report: Report, envelope: Envelope = _NO_ENVELOPE, *, create: bool = False
     ) -> Answer:
-        """Takes in one report; returns once it is persisted (a mere beat is not).
+        """As :meth:`take`; returns once it is persisted (a mere beat is not).
+
+        Raises:
+            NotFoundError, UnavailableError, StoreCorruptError: as :meth:`take`, and as its ``heard`` is told.
+        """
+        future, heard = waited_for()
+        answer = self.take(key, report, heard, envelope, create=create)
+        await future
+        return answer
+
+    def take(
+        self, key: JobKey, report: Report, heard: Heard, envelope: Envelope = _NO_ENVELOPE, *, create: bool = False
+    ) -> Answer:
+        """Takes in one report; the answer may be given once ``heard`` is told that it is persisted (a mere beat is not).
 
         Raises:
             NotFoundError: no such job, and ``create`` is not given.
-            UnavailableError: it could not be persisted; send it again.
+            UnavailableError: the server is starting or ending. ``heard`` is told of one, where it could not be persisted.
             StoreCorruptError: what is stored of the job cannot be understood; delete it, or use a newer Headway.
         """
         self._listening()
         self._reports += 1
         if report.status is None and report.headway is None:
+            asyncio.get_running_loop().call_soon(heard, None)
             return Answer(interval=self._interval(), warnings=report.warnings)
         entry = self._jobs.get(key)
         if entry is None or entry.deleting:
             if not create:
                 raise NotFoundError(f"there is no job {key}")
             entry = self._create(key)
-        folded = fold_report(entry.job, report, envelope, self._clock())
+        now = self._clock()
+        folded = fold_report(entry.job, report, envelope, now)
         if folded.newest:
             judging.observe(entry, folded)
             judge = entry.job.judge
@@ -140,17 +155,18 @@ class Hub:
         self._points += len(folded.points)
         if folded.news:
             self._changed(entry)
-        answer = Answer(
+        if folded.keep or entry.persisted is None:
+            self._persister.keep_then(entry, folded.history, heard)
+        else:
+            asyncio.get_running_loop().call_soon(heard, None)
+        return Answer(
             status=report.status,
             ack=folded.seq,
             interval=self._interval(),
-            directives=directives_for(entry.job, folded.attempt, folded.run, self._clock()),
+            directives=directives_for(entry.job, folded.attempt, folded.run, now),
             warnings=report.warnings,
             want=("job",) if folded.run.info is None and report.headway is not None else (),
         )
-        if folded.keep or entry.persisted is None:
-            await self._persister.keep(entry, folded.history)
-        return answer
 
     async def register(self, key: JobKey, registration: Registration, *, age: float = 0.0) -> tuple[Job, float]:
         """Makes a job known, or begins its next attempt; answers the job and the seconds between signs of life.

@@ -2,6 +2,9 @@
 
 Per job one group of writes is under way at a time, and what comes meanwhile makes up the next group: so a job that is reported
 to often is encoded once per commit, and when a write fails nothing that was built on it has been acknowledged.
+
+What comes in one turn of the event loop goes to the store together, or as soon as it is :data:`ENOUGH`: so a commit, which costs
+much the same for one job as for thirty, is seldom begun for one of many that are already here, and a single report never waits.
 """
 
 from __future__ import annotations
@@ -9,18 +12,38 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Final, cast
 
 from headway.errors import RetryableError, UnavailableError
 from headway.hub.clock import Clock
-from headway.hub.entry import Entry, Group, Waiting
+from headway.hub.entry import Entry, Group, Heard, Waiting
 from headway.protocol.job import JobKey
 from headway.store.base import Completion, PointBatch, Store, Write
 from headway.tracking.document import Write as WriteJson
 from headway.tracking.document import dump
 from headway.tracking.fold import History
 
+__all__ = ["Heard", "Persister", "waited_for"]
+
 logger = logging.getLogger(__name__)
+
+ENOUGH: Final = 32
+"""Jobs that are handed over before the turn of the event loop ends, so that the store is at work while the rest is read."""
+
+
+def waited_for() -> tuple[asyncio.Future[None], Heard]:
+    """A future, and what is to be told so that it is done."""
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def heard(error: UnavailableError | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
+
+    return future, heard
 
 
 class Persister:
@@ -32,6 +55,8 @@ class Persister:
         self._restore = restore
         self._write_json = write_json
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._due: list[Entry] = []
+        """Jobs that are to be handed over in this turn of the event loop."""
         self.waiting = 0
         """Writes that the store has not answered yet."""
 
@@ -42,6 +67,7 @@ class Persister:
 
     async def close(self) -> None:
         """Closes the store once everything is written."""
+        self._hand_over()
         await asyncio.to_thread(self._store.close)
         await asyncio.sleep(0)  # what the store answered last is heard
 
@@ -51,9 +77,13 @@ class Persister:
         Raises:
             UnavailableError: they could not be written; the job is again what is persisted.
         """
-        heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future, heard = waited_for()
+        self.keep_then(entry, history, heard)
+        await future
+
+    def keep_then(self, entry: Entry, history: History | None, heard: Heard) -> None:
+        """As :meth:`keep`, for whoever would rather be told."""
         self._enqueue(entry, Waiting(history, heard))
-        await heard
 
     def keep_later(self, entry: Entry) -> None:
         """Persists a job without anybody waiting for it."""
@@ -65,20 +95,34 @@ class Persister:
         Raises:
             UnavailableError: they could not be deleted.
         """
-        heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future, heard = waited_for()
+        self._hand_over()
         group = Group([Waiting(None, heard)], b"", 1)
         self.waiting += 1
         self._store.submit(Write(key=key, delete=True), (None, group))
-        await heard
+        await future
 
     def _enqueue(self, entry: Entry, waiting: Waiting) -> None:
         entry.queue.append(waiting)
-        if entry.group is None:
-            self._flush(entry)
+        if entry.group is None and len(entry.queue) == 1:
+            self._make_due(entry)
+
+    def _make_due(self, entry: Entry) -> None:
+        self._due.append(entry)
+        if len(self._due) == 1:
+            asyncio.get_running_loop().call_soon(self._hand_over)
+        elif len(self._due) >= ENOUGH:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        due, self._due = self._due, []
+        for entry in due:
+            if entry.queue:
+                self._flush(entry)
 
     def _flush(self, entry: Entry) -> None:
         waiting, entry.queue = entry.queue, []
-        batches = [_batch(one.history) for one in waiting if one.history is not None]
+        batches = [PointBatch(*history) for history, _ in waiting if history is not None]
         document = dump(entry.job, self._clock(), self._write_json)
         last = batches.pop() if batches else None
         key = entry.job.key
@@ -116,18 +160,14 @@ class Persister:
                 entry.queue = []
                 logger.warning("%s could not be written: %s", entry.job.key, failed)
                 self._restore(entry)
-        for one in waiting:
-            if one.heard is not None and not one.heard.done():
-                if failed is None:
-                    one.heard.set_result(None)
-                else:
-                    one.heard.set_exception(failed)
+        for _, heard in waiting:
+            if heard is not None:
+                try:
+                    heard(failed)
+                except Exception:  # the others are told all the same
+                    logger.exception("whoever waited for %s could not be told", entry and entry.job.key)
         if entry is not None and entry.queue:
-            self._flush(entry)
-
-
-def _batch(history: History) -> PointBatch:
-    return PointBatch(attempt=history.attempt, run=history.run, seq=history.seq, points=history.points)
+            self._make_due(entry)
 
 
 def _unavailable(error: Exception) -> UnavailableError:

@@ -2,6 +2,8 @@
 
 A report has up to two parts. ``status`` is Kubeflow Trainer's request, which every stock client sends; ``headway`` adds
 identity, exact points and health. :mod:`headway.protocol.codec` reads and writes both.
+
+What is made once for every report is not frozen: that takes three times as long to make. It is not changed all the same.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ class Point(NamedTuple):
     metrics: dict[str, Cell]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Progress:
     """How far a run is, in its own words. Unknown is None, never 0."""
 
@@ -131,7 +133,7 @@ class RunInfo:
     """Seconds without a step below which the run is never Stalled; None: as the server has it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class RunReport:
     """The ``headway`` object of a report.
 
@@ -167,7 +169,7 @@ class TrainerStatus:
     last_updated_time: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Report:
     """One request of a training process, decoded. ``warnings`` says what was mended on the way in."""
 

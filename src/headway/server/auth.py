@@ -28,6 +28,7 @@ from headway.server.params import read_key
 WRITE_HEADER = "headway-request"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _BEARER = "bearer "
+_MAX_HOSTS = 256
 _HOW = "give a token: `Authorization: Bearer …`; on this machine, `headway` commands and the link of `headway ui` do"
 
 
@@ -109,6 +110,22 @@ def host_allowed(header: bytes, allowed: frozenset[str]) -> bool:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+class Hosts:
+    """The hosts that this server answers for; what was asked once is remembered."""
+
+    def __init__(self, allowed: frozenset[str]) -> None:
+        self._allowed = allowed
+        self._known: dict[bytes, bool] = {}
+
+    def __contains__(self, header: bytes) -> bool:
+        known = self._known.get(header)
+        if known is None:
+            known = host_allowed(header, self._allowed)
+            if len(self._known) < _MAX_HOSTS:
+                self._known[header] = known
+        return known
 
 
 def is_local(connection: Connection) -> bool:

@@ -15,13 +15,12 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from headway.protocol.problem import Reason, status_object
 from headway.server.answers import NO_STORE, SECURITY_HEADERS
-from headway.server.auth import host_allowed
+from headway.server.auth import Hosts
 from headway.server.context import Context
 from headway.server.status import StatusEndpoint
 
 STATUS_PREFIX = b"/apis/"
 _PROBES = (b"/healthz", b"/readyz")
-_MAX_HOSTS = 256
 
 
 class Edge:
@@ -31,7 +30,7 @@ class Edge:
         self._app = app
         self._status = StatusEndpoint(context)
         self._context = context
-        self._hosts: dict[bytes, bool] = {}
+        self._hosts = Hosts(context.settings.allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Routes one request."""
@@ -40,7 +39,7 @@ class Edge:
             return
         raw = scope["raw_path"]
         host = next((value for name, value in scope["headers"] if name == b"host"), b"")
-        if not self._knows(host) and raw not in _PROBES:
+        if host not in self._hosts and raw not in _PROBES:
             self._context.counters.refused += 1
             await _refuse(send)
             return
@@ -61,14 +60,6 @@ class Edge:
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
-
-    def _knows(self, host: bytes) -> bool:
-        known = self._hosts.get(host)
-        if known is None:
-            known = host_allowed(host, self._context.settings.allowed_hosts)
-            if len(self._hosts) < _MAX_HOSTS:
-                self._hosts[host] = known
-        return known
 
 
 async def _refuse(send: Send) -> None:

@@ -87,8 +87,6 @@ class _Body(msgspec.Struct, rename="camel"):
 
 _decode: Final = msgspec.json.Decoder().decode
 _decode_usual: Final = msgspec.json.Decoder(_Body).decode
-_FLOATS: Final = frozenset({float})
-_TUPLES: Final = frozenset({tuple})
 
 
 def read_report(content: bytes) -> Report:
@@ -127,13 +125,18 @@ def _points(points: tuple[_Point, ...]) -> Points:
 
 def _column(cells: tuple[_AnyCell, ...], places: tuple[int, ...] | None) -> Column:
     """One metric's cells, which are nearly always all of one kind."""
-    kinds, size = set(map(type, cells)), len(cells)
     columns: Any = cells
-    if kinds == _FLOATS:
-        return Column(columns, (1,) * size, (0.0,) * size, (0,) * size, places)
-    if kinds == _TUPLES:
-        means, counts, squares = zip(*columns, strict=True)
-        return Column(means, counts, squares, (0,) * size, places)
+    size, kind = len(cells), type(cells[0])
+    try:
+        if kind is tuple:
+            means, counts, squares = zip(*columns, strict=True)
+            sum(counts)  # numbers, and not the letters of a word
+            return Column(means, counts, squares, (0,) * size, places)
+        if kind is float:
+            sum(columns)
+            return Column(columns, (1,) * size, (0.0,) * size, (0,) * size, places)
+    except (TypeError, ValueError):
+        pass  # of several kinds
     return Column.of(map(_cell, cells), places)
 
 

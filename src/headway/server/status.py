@@ -1,8 +1,11 @@
 """The status endpoint: takes the reports of training processes. The one hot path of the server.
 
 A bare ASGI handler: it reads the body itself, so that the limit holds for chunked bodies too, and spends nothing on what one
-endpoint does not need. It answers 200 only once the report is persisted, and every error as a Kubernetes ``Status``; bad input
-is never an internal error. The content type is not looked at: Kubeflow's clients, and ``curl -d``, differ in it.
+endpoint does not need. A request that arrived whole comes straight from its connection (:mod:`headway.server.connection`),
+without a task, and is answered from the store's completion.
+
+It answers 200 only once the report is persisted, and every error as a Kubernetes ``Status``; bad input is never an internal
+error. The content type is not looked at: Kubeflow's clients, and ``curl -d``, differ in it.
 """
 
 from __future__ import annotations
@@ -10,13 +13,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 from litestar.types import HTTPScope, Receive, Send
 
-from headway.errors import ForbiddenError, HeadwayError, InvalidError, NotFoundError, RateLimitedError, TooLargeError
+from headway.errors import (
+    ForbiddenError,
+    HeadwayError,
+    InvalidError,
+    NotFoundError,
+    RateLimitedError,
+    TooLargeError,
+    UnavailableError,
+)
+from headway.hub.persist import Heard, waited_for
 from headway.protocol.job import JobKey
 from headway.protocol.limits import (
     HEADER_AGE,
@@ -29,7 +42,8 @@ from headway.protocol.limits import (
 from headway.protocol.problem import Reason, status_object
 from headway.protocol.report import Envelope
 from headway.protocol.wire import encode_answer
-from headway.server.answers import JSON, problem, retry_after
+from headway.server.answers import JSON, retry_after
+from headway.server.answers import problem as problem_of
 from headway.server.context import Context
 from headway.server.params import read_key
 from headway.server.reading import read_report
@@ -43,7 +57,9 @@ _HEAD, _MIDDLE, _TAIL = (part.encode() for part in STATUS_PATH.replace("{name}",
 _NO_ENVELOPE: Final = Envelope()
 _AUTHORIZATION: Final = b"authorization"
 _ENVELOPE: Final = {name.encode(): name for name in (HEADER_AGE, HEADER_ATTEMPT, HEADER_RUN, HEADER_SEQ)}
-_HEADERS: Final = (
+Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
+NO_MORE_HEADERS: Final[Headers] = ()
+HEADERS: Final = (
     (b"content-type", JSON.encode()),
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -53,66 +69,99 @@ _encode: Final = msgspec.json.Encoder().encode
 _ONLY_POST: Final = _encode(status_object(Reason.METHOD_NOT_ALLOWED, "reports are sent here with POST"))
 
 
+class Admitted(NamedTuple):
+    """Who may report, before the body is looked at."""
+
+    key: JobKey
+    create: bool
+    """Whether the job may be created."""
+    envelope: Envelope
+
+
+Say: TypeAlias = Callable[[int, bytes, Headers], None]
+"""Takes the answer to a request: status code, body, and what headers it has besides :data:`HEADERS`."""
+
+
 class StatusEndpoint:
-    """``POST …/trainjobs/{name}/status`` as an ASGI application."""
+    """``POST …/trainjobs/{name}/status``: as an ASGI application, and for a connection that has a whole request at hand."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         """Answers one request."""
-        code, wait = 200, None
-        close = False
         if scope["method"] != "POST":
             await _send(send, 405, _ONLY_POST, [(b"allow", b"POST")])
             return
         try:
-            body = await self._answer(scope, receive)
-        except HeadwayError as error:
-            close = isinstance(error, TooLargeError)
-            code, body, wait = problem(error)
-            if code == Reason.FORBIDDEN.code:
-                self._context.counters.refused += 1
-        except Exception:  # noqa: BLE001 - the boundary: the client hears an answer, the log hears why
-            _log.exception("internal error at the status endpoint")
-            code, body = 500, _encode(status_object(Reason.INTERNAL, "an internal error; the server's log says more"))
-        if body is None:
-            return
+            admitted = self._admit(scope["raw_path"], list(scope["headers"]))
+            declared = next((value for name, value in scope["headers"] if name == b"content-length"), None)
+            content = await self._read(receive, declared)
+            if content is None:
+                return
+            future, heard = waited_for()
+            body = self._take(admitted, content, heard)
+            await future
+            code, extra = 200, NO_MORE_HEADERS
+        except Exception as error:  # noqa: BLE001 - the boundary: the client hears an answer, the log hears why
+            code, body, extra = self._sorry(error)
         self._context.counters.reports[code] += 1
+        await _send(send, code, body, extra)
+
+    def answer(self, raw_path: bytes, headers: Headers, content: bytes, say: Say) -> None:
+        """Answers one POST whose body is at hand; ``say`` hears the answer, sooner or later."""
+        counters = self._context.counters
+
+        def heard(failed: UnavailableError | None) -> None:
+            code, said, extra = (200, body, NO_MORE_HEADERS) if failed is None else self._sorry(failed)
+            counters.reports[code] += 1
+            say(code, said, extra)
+
+        try:
+            body = self._take(self._admit(raw_path, headers), content, heard)
+        except Exception as error:  # noqa: BLE001 - as above
+            code, said, extra = self._sorry(error)
+            counters.reports[code] += 1
+            say(code, said, extra)
+
+    def _sorry(self, error: Exception) -> tuple[int, bytes, Headers]:
+        if not isinstance(error, HeadwayError):
+            _log.error("internal error at the status endpoint", exc_info=error)
+            problem = status_object(Reason.INTERNAL, "an internal error; the server's log says more")
+            return 500, _encode(problem), NO_MORE_HEADERS
+        code, body, wait = problem_of(error)
+        self._context.counters.refused += code == Reason.FORBIDDEN.code
         extra: list[tuple[bytes, bytes]] = []
         if wait is not None:
             extra.append((b"retry-after", retry_after(wait).encode()))
-        if close:
+        if isinstance(error, TooLargeError):
             extra.append((b"connection", b"close"))
-        await _send(send, code, body, extra)
+        return code, body, extra
 
-    async def _answer(self, scope: HTTPScope, receive: Receive) -> bytes | None:
-        """The body of the answer; None when the client has gone."""
-        context = self._context
-        key = key_of_path(scope["raw_path"])
+    def _admit(self, raw_path: bytes, headers: Headers) -> Admitted:
+        key = key_of_path(raw_path)
         token = None
-        declared = None
         handed_on: dict[str, bytes] = {}
-        for name, value in scope["headers"]:
+        for name, value in headers:
             if name == _AUTHORIZATION:
                 token = value
-            elif name == b"content-length":
-                declared = value
             elif name in _ENVELOPE:
                 handed_on[_ENVELOPE[name]] = value
         create = self._authorise(token, key)
+        context = self._context
         if (seconds := context.limiter.wait(key)) > 0.0:
             raise RateLimitedError(
                 f"more than {context.settings.reports_per_second:g} reports a second", retry_after=seconds
             )
-        content = await self._read(receive, declared)
-        if content is None:
-            return None
+        return Admitted(key, create, read_envelope(handed_on) if handed_on else _NO_ENVELOPE)
+
+    def _take(self, admitted: Admitted, content: bytes, heard: Heard) -> bytes:
+        """The body of the answer, which may be given once ``heard`` is told that the report is persisted."""
+        key, create, envelope = admitted
         report = read_report(content)
         if report.headway is not None and report.headway.world_size > 1:
-            context.limiter.note_ranks(key, report.headway.world_size)
-        envelope = read_envelope(handed_on) if handed_on else _NO_ENVELOPE
-        return _encode(encode_answer(await context.hub.ingest(key, report, envelope, create=create)))
+            self._context.limiter.note_ranks(key, report.headway.world_size)
+        return _encode(encode_answer(self._context.hub.take(key, report, heard, envelope, create=create)))
 
     def _authorise(self, header: bytes | None, key: JobKey) -> bool:
         """Whether the job may be created: the user's token may, a job's own token opens one that is there."""
@@ -146,8 +195,8 @@ class StatusEndpoint:
             ) from None
 
 
-async def _send(send: Send, code: int, body: bytes, extra: list[tuple[bytes, bytes]]) -> None:
-    headers = [(b"content-length", str(len(body)).encode()), *_HEADERS, *extra]
+async def _send(send: Send, code: int, body: bytes, extra: Headers) -> None:
+    headers = [(b"content-length", str(len(body)).encode()), *HEADERS, *extra]
     await send({"type": "http.response.start", "status": code, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})
 

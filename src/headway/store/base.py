@@ -27,8 +27,7 @@ from headway.protocol.job import JobKey
 from headway.protocol.report import Point
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PointBatch:
+class PointBatch(NamedTuple):
     """The points of one report. ``(run, seq)`` names it: the same batch stored twice counts once."""
 
     attempt: str
@@ -37,8 +36,7 @@ class PointBatch:
     points: Sequence[Point]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
+class Write(NamedTuple):
     """One atomic change of one job.
 
     ``document`` None leaves the stored one as it is. ``delete`` removes the job with all its history, before anything else of

@@ -10,6 +10,7 @@ import pytest
 
 from headway.errors import ConflictError, InvalidError, NotFoundError, StoreCorruptError, UnavailableError
 from headway.hub.hub import Hub, HubSettings
+from headway.hub.persist import ENOUGH
 from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.codec import encode
 from headway.protocol.history import SeriesQuery
@@ -140,9 +141,12 @@ async def test_nothing_is_acknowledged_before_it_is_committed(hub: Hub, store: F
 async def test_reports_that_come_during_a_commit_are_encoded_once(hub: Hub, store: FragileStore):
     run = SyntheticRun()
     store.held = []
-    waiting = [asyncio.ensure_future(hub.ingest(KEY, run.at(step), create=True)) for step in range(1, 11)]
+    waiting = [asyncio.ensure_future(hub.ingest(KEY, run.at(step), create=True)) for step in range(1, 4)]
     await asyncio.sleep(0.05)
-    assert len(store.submitted) == 1
+    assert [write.document is not None for write in store.submitted] == [False, False, True], "those of one turn"
+    waiting += [asyncio.ensure_future(hub.ingest(KEY, run.at(step))) for step in range(4, 11)]
+    await asyncio.sleep(0.05)
+    assert len(store.submitted) == 3, "those that come during its commit wait for it"
     store.release()
     assert [answer.ack for answer in await asyncio.gather(*waiting)] == list(range(1, 11))
     assert len([write for write in store.submitted if write.document is not None]) == 2
@@ -150,10 +154,32 @@ async def test_reports_that_come_during_a_commit_are_encoded_once(hub: Hub, stor
     assert len(series.points) == 10
 
 
+async def test_reports_of_many_jobs_in_one_turn_share_commits(tmp_path: Path, clock: FakeClock):
+    hub = Hub(store := SqliteStore(tmp_path), clock=clock, settings=SETTINGS)
+    await hub.start()
+    reports = [(JobKey("local", f"job-{n}"), SyntheticRun().at(1)) for n in range(100)]
+    await asyncio.gather(*(hub.ingest(key, report, create=True) for key, report in reports))
+    assert store.stats().writes == 100
+    assert store.stats().commits <= 1 + 100 // ENOUGH + 1
+    await hub.stop()
+
+
+async def test_one_who_cannot_be_told_keeps_nobody_else_waiting(hub: Hub, caplog: pytest.LogCaptureFixture):
+    def heard(error: UnavailableError | None) -> None:
+        raise RuntimeError("the line is dead")
+
+    run = SyntheticRun()
+    hub.take(KEY, run.at(1), heard, create=True)
+    answer = await hub.ingest(KEY, run.at(2))
+    assert answer.ack == 2
+    assert "could not be told" in caplog.text
+
+
 async def test_a_failed_write_leaves_what_was_persisted(hub: Hub, store: FragileStore):
     run = SyntheticRun()
     await hub.ingest(KEY, run.at(1), create=True)
     before = encode(hub.job(KEY))
+    await asyncio.sleep(0.02)  # what was judged for it is kept
     store.full = True
     lost = run.at(2)
     with pytest.raises(UnavailableError, match="no space"):
