@@ -48,6 +48,7 @@ CASES = {
     "ddp": Case("torch_loop.py", "pytorch-ddp", mode=("--mode", "ddp"), launch=TORCHRUN, ranks=2),
     "fsdp2": Case("torch_loop.py", "pytorch-fsdp", mode=("--mode", "fsdp"), launch=TORCHRUN, ranks=2),
     "deepspeed": Case("deepspeed_loop.py", "deepspeed", "deepspeed", launch=TORCHRUN, ranks=2),
+    "lightning": Case("lightning_fit.py", "lightning", "lightning"),
     "transformers": Case("trainer.py", "transformers", needs="transformers"),
     "trl": Case("trainer.py", "trl", needs="trl", mode=("--mode", "trl")),
     "accelerate": Case("accelerate_loop.py", "accelerate", needs="accelerate"),

@@ -20,6 +20,8 @@ HOOKS: Final[dict[str, str]] = {
     "accelerate.accelerator": "headway.adapters.accelerate:hook",
     "deepspeed.runtime.engine": "headway.adapters.deepspeed:hook",
     "deepspeed.runtime.pipe.engine": "headway.adapters.deepspeed:hook_pipeline",
+    "lightning.pytorch.trainer.trainer": "headway.adapters.lightning:hook",
+    "pytorch_lightning.trainer.trainer": "headway.adapters.lightning:hook",
     "torch.distributed.fsdp.fully_sharded_data_parallel": "headway.adapters.torch:hook_sharded",
     "torch.nn.parallel.distributed": "headway.adapters.torch:hook_data_parallel",
     "torch.nn.utils.clip_grad": "headway.adapters.torch:hook_clipping",

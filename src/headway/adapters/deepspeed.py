@@ -112,7 +112,7 @@ class _Engine:
         voice = self.voice_of(engine)
         if voice is None:
             return
-        told = {"step": _applied(engine), "seconds": seconds, "path": path}
+        told: dict[str, Any] = {"step": _applied(engine), "seconds": seconds, "path": path}
         if engine.checkpoint_engine.is_decoupled():
             self._uncommitted = told
         else:
