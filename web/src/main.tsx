@@ -3,6 +3,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
+import { DetailContext, DetailStore } from "./api/details";
 import { RetryContext, StoreContext } from "./api/react";
 import { connect, JobStore } from "./api/store";
 import { I18nProvider } from "./i18n";
@@ -13,6 +14,7 @@ import "./styles/app.css";
 applyTheme();
 const store = new JobStore();
 const say = connect(store);
+const details = new DetailStore(store);
 const retry = () => say("retry");
 // Nothing polls: what is asked for once is kept up to date by the stream, not by asking again.
 const queries = new QueryClient({
@@ -27,11 +29,13 @@ if (root) {
     <StrictMode>
       <QueryClientProvider client={queries}>
         <StoreContext value={store}>
-          <RetryContext value={retry}>
-            <I18nProvider>
-              <App />
-            </I18nProvider>
-          </RetryContext>
+          <DetailContext value={details}>
+            <RetryContext value={retry}>
+              <I18nProvider>
+                <App />
+              </I18nProvider>
+            </RetryContext>
+          </DetailContext>
         </StoreContext>
       </QueryClientProvider>
     </StrictMode>,

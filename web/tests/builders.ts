@@ -1,6 +1,6 @@
 /** Documents for tests: a running job, changed as the test says. */
 import type { Seen } from "../src/api/store";
-import { type Job, keyText } from "../src/api/types";
+import { type Job, keyText, type SentRow } from "../src/api/types";
 
 export const NOW = 1_796_000_000;
 
@@ -43,7 +43,20 @@ export function makeJob(changes: Partial<Job> = {}): Job {
   };
 }
 
-export function makeSeen(changes: Partial<Job> = {}, at = NOW): Seen {
+/** A row as the stream carries it. */
+export function makeRow(changes: Partial<SentRow> = {}): SentRow {
+  const { namespace, name, uid, state, summary, verdict, conditions, progress, eta, metrics, checkpoint } = makeJob();
+  const { ledger, spec, tags, createdAt, startedAt, endedAt, updatedAt, lastContactAge } = makeJob();
+  const shown = { namespace, name, uid, state, summary, verdict, conditions, progress, eta, metrics, checkpoint };
+  return {
+    ...shown,
+    ...{ ledger, spec, tags, createdAt, startedAt, endedAt, updatedAt, lastContactAge },
+    at: NOW,
+    ...changes,
+  };
+}
+
+export function makeSeen(changes: Partial<Job> = {}, at = NOW): Seen<Job> {
   const job = makeJob(changes);
   return { key: keyText(job), job, at };
 }

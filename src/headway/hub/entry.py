@@ -119,5 +119,5 @@ class Entry:
         """What lists show: made again when the job has changed, or its costs have grown."""
         row = self._row
         if row is None or (row.state is State.RUNNING and not 0 <= now - row.at < ROW_FRESH):
-            row = self._row = row_of(view(self.job, now), now)
+            row = self._row = row_of(view(self.job, now, whole=False), now)
         return row

@@ -21,14 +21,14 @@ from headway.tracking.state import Outcome, governing, outcome, summary
 from headway.tracking.tracked import TrackedJob
 
 
-def view(job: TrackedJob, now: float) -> Job:
-    """Everything there is to say of a job at ``now``."""
+def view(job: TrackedJob, now: float, *, whole: bool = True) -> Job:
+    """Everything there is to say of a job at ``now``; unless ``whole``, without its attempts, ranks, actions and best values."""
     where = overall(job)
     end = outcome(job, where)
     running = end.state is State.RUNNING
     progress = shown(job, where, now, running=running, complete=end.state is State.COMPLETE)
     info, framework = info_of(job), framework_of(job)
-    directions = directions_of(job, info)
+    directions = directions_of(job, info) if whole else {}
     stalled = any(one.type is ConditionType.STALLED and one.until is None for one in job.conditions)
     foreseen = running and not stalled and job.judge is not None
     estimate = job.judge.estimate(now, where.total) if foreseen and job.judge is not None else None
@@ -36,7 +36,7 @@ def view(job: TrackedJob, now: float) -> Job:
     current = job.current
     heard = current.heard_at if current is not None else None
     saved = current.checkpoint if current is not None else None
-    attempts = tuple(_attempt(job, index, end) for index in range(len(job.ordered)))
+    attempts = tuple(_attempt(job, index, end) for index in range(len(job.ordered))) if whole else ()
     begun = next((_begun(attempt) for attempt in job.ordered if _begun(attempt) is not None), None)
     return Job(
         namespace=job.key.namespace,
@@ -54,12 +54,12 @@ def view(job: TrackedJob, now: float) -> Job:
         resumed=_resumed(job, where),
         eta=_eta(estimate, now),
         metrics=newest_metrics(job),
-        best=best_metrics(job, directions),
+        best=best_metrics(job, directions) if whole else {},
         directions=directions,
         checkpoint=saved[3] if saved is not None else None,
         attempts=attempts,
-        ranks=_ranks(current, now) if current is not None else (),
-        actions=records(job, now),
+        ranks=_ranks(current, now) if whole and current is not None else (),
+        actions=records(job, now) if whole else (),
         ledger=ledger(
             job.spec,
             _devices(job, info),

@@ -38,6 +38,14 @@ export async function getMetrics(key: JobKey, signal?: AbortSignal): Promise<rea
   return (await call<{ metrics: readonly string[] }>("GET", `${jobPath(key)}/metrics`, { signal })).metrics;
 }
 
+/** Whole documents of jobs, written by `keyText`; those that are gone are left out. */
+export async function getJobs(jobs: readonly string[]): Promise<readonly Job[]> {
+  const answer = await call<{ items: readonly Job[] }>("GET", "/api/v1/jobs", {
+    query: { job: jobs, limit: Math.max(1, jobs.length) },
+  });
+  return answer.items;
+}
+
 /** `jobs` are written by `keyText`. */
 export async function getSparklines(jobs: readonly string[], points: number): Promise<readonly Sparkline[]> {
   const answer = await call<{ sparklines: readonly Sparkline[] }>("GET", "/api/v1/sparklines", {

@@ -1,11 +1,11 @@
 /**
- * The one stream of a browser: follows the server's events, holds the present jobs, and tells every tab.
+ * The one stream of a browser: follows the server's events, holds a row of each job, and tells every tab.
  *
  * Runs in a worker that all tabs share (`worker.ts`), so that parsing never holds up a page and ten tabs cost the server one
  * stream. It reconnects with growing pauses and goes on from the last event that it heard.
  */
 import { EventParser } from "./sse";
-import { type Changes, decode, type Job, keyText } from "./types";
+import { decode, keyText, type RowChanges, type SentRow } from "./types";
 
 /** How it is with the stream: `signedOut` ends it until a tab asks again; the others mend themselves. */
 export type Connection =
@@ -21,8 +21,7 @@ export type Message =
       readonly kind: "jobs";
       readonly first: boolean;
       readonly last: boolean;
-      readonly jobs: readonly Job[];
-      readonly at: readonly number[];
+      readonly rows: readonly SentRow[];
       readonly deleted: readonly string[];
       readonly serverTime: number;
       readonly receivedAt: number;
@@ -45,7 +44,9 @@ const PART = 250;
 
 export class Feed {
   readonly #options: Required<FeedOptions>;
-  readonly #jobs = new Map<string, { job: Job; at: number }>();
+  #rows = new Map<string, SentRow>();
+  /** The rows of a snapshot that has not come to its end. */
+  #arriving: Map<string, SentRow> | undefined;
   #connection: Connection = { kind: "connecting" };
   #lastId = "";
   #serverTime = 0;
@@ -63,16 +64,14 @@ export class Feed {
   /** Everything known, for a tab that has just come. */
   *greeting(): Generator<Message> {
     yield { kind: "connection", connection: this.#connection };
-    if (!this.#known) return;
-    const held = [...this.#jobs.values()];
+    if (!this.#known && !this.#arriving) return;
+    const held = [...(this.#arriving ?? this.#rows).values()];
     for (let begin = 0; begin === 0 || begin < held.length; begin += PART) {
-      const part = held.slice(begin, begin + PART);
       yield {
         kind: "jobs",
         first: begin === 0,
-        last: begin + PART >= held.length,
-        jobs: part.map((each) => each.job),
-        at: part.map((each) => each.at),
+        last: begin + PART >= held.length && !this.#arriving,
+        rows: held.slice(begin, begin + PART),
         deleted: [],
         serverTime: this.#serverTime,
         receivedAt: this.#receivedAt,
@@ -143,6 +142,7 @@ export class Feed {
       });
       if (answer.status === 401 || answer.status === 403) return "signedOut";
       if (!answer.ok || !answer.body) return "broken";
+      this.#arriving = undefined;
       const parser = new EventParser();
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       for (;;) {
@@ -154,7 +154,7 @@ export class Feed {
         }
         alive();
         for (const event of parser.push(value)) {
-          this.#take(decode<Changes>(JSON.parse(event.data)));
+          this.#take(decode<RowChanges>(JSON.parse(event.data)));
           this.#lastId = event.id;
         }
       }
@@ -165,25 +165,27 @@ export class Feed {
     }
   }
 
-  #take(changes: Changes): void {
+  #take(changes: RowChanges): void {
     this.#serverTime = changes.serverTime;
     this.#receivedAt = Date.now() / 1000;
-    if (changes.snapshot) this.#jobs.clear();
-    for (const job of changes.jobs ?? []) this.#jobs.set(keyText(job), { job, at: changes.serverTime });
+    const first = changes.snapshot === true && !this.#arriving;
+    if (first) this.#arriving = new Map();
+    const rows = changes.rows ?? [];
     const deleted = (changes.deleted ?? []).map(([namespace, name]) => keyText({ namespace, name }));
-    for (const key of deleted) this.#jobs.delete(key);
-    if (changes.snapshot) {
+    const target = this.#arriving ?? this.#rows;
+    for (const row of rows) target.set(keyText(row), row);
+    for (const key of deleted) target.delete(key);
+    const last = changes.more !== true;
+    if (this.#arriving && last) {
+      this.#rows = this.#arriving;
+      this.#arriving = undefined;
       this.#known = true;
-      for (const message of this.greeting()) if (message.kind === "jobs") this.#options.tell(message);
-      return;
     }
-    const jobs = changes.jobs ?? [];
     this.#options.tell({
       kind: "jobs",
-      first: false,
-      last: true,
-      jobs,
-      at: jobs.map(() => changes.serverTime),
+      first,
+      last,
+      rows,
       deleted,
       serverTime: this.#serverTime,
       receivedAt: this.#receivedAt,

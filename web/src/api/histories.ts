@@ -5,15 +5,14 @@ import { joinSeries, lastStep, longest } from "../model/series";
 import { useSameBy } from "../useSame";
 import { getSeries } from "./client";
 import { useStore } from "./react";
-import type { JobStore } from "./store";
-import { type JobKey, keyText, type Series } from "./types";
+import { type Job, keyText, type Series } from "./types";
 
 /** Least time between two requests for what is new of one job, in milliseconds. */
 const PAUSE = 2000;
 const NONE: readonly Series[] = [];
 
 export interface HistoryRequest {
-  readonly key: JobKey;
+  readonly job: Job;
   readonly metrics: readonly string[];
 }
 
@@ -24,7 +23,7 @@ export interface JobHistory {
 }
 
 const queryKey = (request: HistoryRequest, points: number) =>
-  ["series", keyText(request.key), request.metrics.join("\n"), points] as const;
+  ["series", keyText(request.job), request.metrics.join("\n"), points] as const;
 
 /** The histories in the order asked for; the same array while nothing changes. `points`: most per metric and attempt. */
 export function useHistories(requests: readonly HistoryRequest[], points: number): readonly JobHistory[] {
@@ -33,10 +32,13 @@ export function useHistories(requests: readonly HistoryRequest[], points: number
   const latest = useRef(requests);
   latest.current = requests;
   useEffect(() => {
-    const follower = new Follower(queries, store, points);
+    const follower = new Follower(queries, points);
     const unsubscribe = store.subscribeChanges((changed) => {
       const keys = new Set(changed.map((seen) => seen.key));
-      for (const request of latest.current) if (keys.has(keyText(request.key))) follower.moved(request);
+      for (const { job } of latest.current) {
+        const key = keyText(job);
+        if (keys.has(key)) follower.moved(key, () => latest.current.find((each) => keyText(each.job) === key));
+      }
     });
     return () => {
       unsubscribe();
@@ -47,7 +49,7 @@ export function useHistories(requests: readonly HistoryRequest[], points: number
     queries: requests.map((request) => ({
       queryKey: queryKey(request, points),
       queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-        getSeries(request.key, { metrics: request.metrics, points }, signal),
+        getSeries(request.job, { metrics: request.metrics, points }, signal),
       enabled: request.metrics.length > 0,
     })),
   });
@@ -63,27 +65,32 @@ const isSame = (one: JobHistory, other: JobHistory): boolean =>
 /** Asks for what is new of jobs that moved: one request at a time for each, with a pause between. */
 class Follower {
   readonly #queries: QueryClient;
-  readonly #store: JobStore;
   readonly #points: number;
   readonly #waiting = new Map<string, ReturnType<typeof setTimeout>>();
   readonly #abort = new AbortController();
 
-  constructor(queries: QueryClient, store: JobStore, points: number) {
+  constructor(queries: QueryClient, points: number) {
     this.#queries = queries;
-    this.#store = store;
     this.#points = points;
   }
 
-  moved(request: HistoryRequest): void {
-    const id = queryKey(request, this.#points).join(" ");
+  /** `present` gives the request as it is when its turn has come. */
+  moved(id: string, present: () => HistoryRequest | undefined): void {
     if (this.#waiting.has(id)) return;
-    const ask = () => {
-      // A failure here is the stream's to tell: the next change asks again.
-      void this.#catchUp(request)
-        .catch(() => undefined)
-        .finally(() => this.#waiting.delete(id));
+    const ask = async () => {
+      const request = present();
+      try {
+        if (request) await this.#catchUp(request);
+      } catch {
+        // The stream tells how it is with the server; the next change asks again.
+      } finally {
+        this.#waiting.delete(id);
+      }
     };
-    this.#waiting.set(id, setTimeout(ask, PAUSE));
+    this.#waiting.set(
+      id,
+      setTimeout(() => void ask(), PAUSE),
+    );
   }
 
   close(): void {
@@ -94,7 +101,7 @@ class Follower {
   async #catchUp(request: HistoryRequest): Promise<void> {
     const key = queryKey(request, this.#points);
     const known = this.#queries.getQueryData<readonly Series[]>(key);
-    const attempt = this.#store.fleet().byKey.get(keyText(request.key))?.job.attempts.at(-1)?.id;
+    const attempt = request.job.attempts.at(-1)?.id;
     if (!known) return;
     const last = attempt === undefined ? null : lastStep(known, attempt);
     if (attempt === undefined || last === null || longest(known) > 2 * this.#points) {
@@ -102,7 +109,7 @@ class Follower {
       return;
     }
     const asked = { metrics: request.metrics, points: this.#points, attempt, from: last };
-    const fresh = await getSeries(request.key, asked, this.#abort.signal);
+    const fresh = await getSeries(request.job, asked, this.#abort.signal);
     this.#queries.setQueryData<readonly Series[]>(key, (held) => joinSeries(held ?? known, fresh));
   }
 }
@@ -115,7 +122,7 @@ export function useDetail(request: HistoryRequest, points: number, steps: Steps 
   const query = useQuery({
     queryKey: [...queryKey(request, points), "steps", steps?.[0], steps?.[1]],
     queryFn: ({ signal }) =>
-      getSeries(request.key, { metrics: request.metrics, points, from: steps?.[0] ?? 0, to: steps?.[1] ?? 0 }, signal),
+      getSeries(request.job, { metrics: request.metrics, points, from: steps?.[0] ?? 0, to: steps?.[1] ?? 0 }, signal),
     enabled: steps !== null && request.metrics.length > 0,
     placeholderData: (before) => before,
     gcTime: 30_000,

@@ -3,18 +3,18 @@
  * per animation frame.
  */
 import type { Connection, Message, Request } from "./feed";
-import { type Job, keyText } from "./types";
+import { type JobRow, keyText } from "./types";
 
-/** A job's document, and when the server made it: ages and remaining times in it count from then (Unix seconds). */
-export interface Seen {
+/** What is known of a job, and when the server said so: ages and remaining times in it count from then (Unix seconds). */
+export interface Seen<T extends JobRow = JobRow> {
   readonly key: string;
-  readonly job: Job;
+  readonly job: T;
   readonly at: number;
 }
 
 /** One state of the store; a new object for each change. */
 export interface Fleet {
-  /** Whether the first list has come. */
+  /** Whether the whole list is here; while the first one comes, what has come of it is. */
   readonly known: boolean;
   readonly list: readonly Seen[];
   readonly byKey: ReadonlyMap<string, Seen>;
@@ -70,8 +70,8 @@ export class JobStore {
     this.#offset = message.serverTime - message.receivedAt;
     if (message.first) this.#arriving = new Map();
     const target = this.#arriving ?? this.#jobs;
-    const changed = message.jobs.map((job, index): Seen => {
-      const seen = { key: keyText(job), job, at: message.at[index] ?? message.serverTime };
+    const changed = message.rows.map((job): Seen => {
+      const seen = { key: keyText(job), job, at: job.at };
       target.set(seen.key, seen);
       return seen;
     });
@@ -82,7 +82,8 @@ export class JobStore {
       this.#known = true;
     }
     for (const listener of this.#changeListeners) listener(changed);
-    if (!this.#arriving) this.#mark();
+    if (this.#arriving && !this.#known) this.#jobs = this.#arriving;
+    if (!this.#arriving || !this.#known) this.#mark();
   };
 
   #mark(): void {

@@ -11,6 +11,10 @@ type Decoded<T> = T extends NonFinite ? number : T extends object ? { readonly [
 type Schemas = components["schemas"];
 
 export type Job = Decoded<Schemas["Job"]>;
+/** What a list shows of a job: some of its document's fields, under the same names. Every `Job` is one. */
+export type JobRow = Omit<SentRow, "at">;
+/** A row as the stream carries it: `at` says when the server made it. */
+export type SentRow = Decoded<Schemas["JobRow"]>;
 export type State = Schemas["State"];
 export type Verdict = Schemas["Verdict"];
 export type Condition = Decoded<Schemas["Condition"]>;
@@ -26,7 +30,7 @@ export type Series = Decoded<Schemas["Series"]>;
 /** [step, t, mean, low, high, n, bad]; see the server's SeriesPoint. */
 export type SeriesPoint = Decoded<Schemas["SeriesPoint"]>;
 export type Sparkline = Decoded<Schemas["Sparkline"]>;
-export type Changes = Decoded<Schemas["Changes"]>;
+export type RowChanges = Decoded<Schemas["RowChanges"]>;
 export type Action = Decoded<Schemas["Action"]>;
 export type ActionKind = Schemas["ActionKind"];
 export type ActionRequest = Partial<Decoded<Schemas["ActionRequest"]>>;

@@ -14,7 +14,7 @@ const scope = self as unknown as WorkerScope;
 const tabs = new Set<Port>();
 const feed = new Feed({
   fetch: self.fetch.bind(self),
-  url: "/api/v1/events",
+  url: "/api/v1/events?view=rows",
   tell: (message) => {
     for (const tab of tabs) tab.postMessage(message);
   },

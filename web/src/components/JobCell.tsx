@@ -5,7 +5,7 @@ import { keyText } from "../api/types";
 import { useI18n } from "../i18n";
 import { age, contactAge, isStale, metric, percentOf, remaining } from "../model/job";
 import type { Column } from "../model/listing";
-import { hasEnded, stateTone, verdictSince } from "../model/verdict";
+import { hasEnded, standing, stateTone, verdictSince } from "../model/verdict";
 import { followLink, href, useAddress } from "../router";
 import { Cost } from "./Cost";
 import { Figure, Unknown } from "./Figure";
@@ -87,7 +87,7 @@ export function JobVerdict({ seen: { job } }: { readonly seen: Seen }) {
   const since = verdictSince(job);
   const words = useAtNow((now) => (since === null ? null : format.span(now - since)));
   return (
-    <span title={job.verdictText ?? undefined}>
+    <span title={standing(job)[0]?.text}>
       <VerdictLabel verdict={job.verdict} since={words} />
     </span>
   );

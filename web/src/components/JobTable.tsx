@@ -1,23 +1,33 @@
+// biome-ignore-all lint/a11y/noRedundantRoles: browsers drop the roles of elements that are not laid out as tables
 /**
  * The table of jobs. Only the rows in sight are in the document (react-virtual), so that thousands scroll as smoothly as ten;
  * two rows of the missing height stand above and below them.
+ *
+ * Rows are grids of a fixed height rather than rows of a table's layout: one that comes or goes has only itself laid out, where
+ * a table lays out all it shows anew. Roles are written out, since browsers drop those of elements that are not laid out as
+ * tables.
  */
 import { Checkbox } from "@patternfly/react-core";
 import { css } from "@patternfly/react-styles";
 import styles from "@patternfly/react-styles/css/components/Table/table";
 import { Table, Tbody, Th, Thead, Tr } from "@patternfly/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type MouseEvent, memo, useCallback, useMemo, useRef, useState } from "react";
+import { type CSSProperties, type MouseEvent, memo, useCallback, useMemo, useRef, useState } from "react";
 import { useAtNow } from "../api/react";
 import type { Seen } from "../api/store";
 import { useI18n } from "../i18n";
 import { fitColumns, WIDTHS, widthOf } from "../model/columns";
 import { isStale } from "../model/job";
 import { type Column, DEFAULT_COLUMNS, type Listing, SORTS, type SortBy } from "../model/listing";
+import { useGradually } from "../useGradually";
 import { useSize } from "../useSize";
 import { JobCell } from "./JobCell";
 
 const ROW_HEIGHT = 41;
+/** Rows above and below those in sight. */
+const OVERSCAN = 6;
+/** Rows that are drawn anew in one frame; after a leap the others follow in the next ones. */
+const AT_ONCE = 12;
 
 interface Props {
   readonly rows: readonly Seen[];
@@ -45,8 +55,9 @@ export function JobTable({ rows, listing, onSort, selected, onSelect, open, onOp
   );
   const shown = ["select", ...columns] as const;
   const whole = widthOf(columns);
-  const width = (column: (typeof shown)[number]) =>
-    isUsual ? `${(100 * WIDTHS[column]) / whole}%` : `${WIDTHS[column]}rem`;
+  const template = shown
+    .map((column) => `minmax(${isUsual ? 0 : `${WIDTHS[column]}rem`}, ${WIDTHS[column]}fr)`)
+    .join(" ");
   const shownRows = useRef(rows);
   shownRows.current = rows;
   const selectAll = useCallback(
@@ -67,14 +78,10 @@ export function JobTable({ rows, listing, onSort, selected, onSelect, open, onOp
         variant="compact"
         gridBreakPoint=""
         isStickyHeader
+        role="table"
         className="hw-jobs-table"
-        style={isUsual ? undefined : { minInlineSize: `${whole}rem` }}
+        style={{ "--hw-columns": template, ...(!isUsual && { minInlineSize: `${whole}rem` }) } as CSSProperties}
       >
-        <colgroup>
-          {shown.map((column) => (
-            <col key={column} className={`hw-col-${column}`} style={{ inlineSize: width(column) }} />
-          ))}
-        </colgroup>
         <Header
           columns={columns}
           sort={listing.sort}
@@ -109,33 +116,40 @@ function Rows({ scroller, rows, columns, selected, onSelect, open, onOpen }: Row
     getScrollElement: () => scroller,
     estimateSize: () => ROW_HEIGHT,
     getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
-    overscan: 8,
+    overscan: OVERSCAN,
   });
   const items = virtual.getVirtualItems();
+  const { startIndex, endIndex } = virtual.range ?? { startIndex: 0, endIndex: 0 };
+  const inSight = (index: number) => index >= startIndex && index <= endIndex;
+  const sooner = [...items].sort((a, b) => Number(inSight(b.index)) - Number(inSight(a.index)) || a.index - b.index);
+  const drawn = useGradually(
+    sooner.map((item) => rows[item.index]?.key ?? ""),
+    AT_ONCE,
+  );
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
-  const width = columns.length + 1;
   return (
-    <Tbody>
-      {above > 0 && <Gap height={above} width={width} />}
+    <Tbody role="rowgroup">
+      {above > 0 && <Gap height={above} />}
       {items.map((item) => {
         const row = rows[item.index];
-        return (
-          row && (
-            <JobRow
-              key={row.key}
-              seen={row}
-              index={item.index}
-              columns={columns}
-              isSelected={selected.has(row.key)}
-              isOpen={open === row.key}
-              onSelect={onSelect}
-              onOpen={onOpen}
-            />
-          )
+        if (!row) return null;
+        return drawn.has(row.key) ? (
+          <JobRow
+            key={row.key}
+            seen={row}
+            index={item.index}
+            columns={columns}
+            isSelected={selected.has(row.key)}
+            isOpen={open === row.key}
+            onSelect={onSelect}
+            onOpen={onOpen}
+          />
+        ) : (
+          <tr key={row.key} role="row" className="hw-row" aria-rowindex={item.index + 2} />
         );
       })}
-      {below > 0 && <Gap height={below} width={width} />}
+      {below > 0 && <Gap height={below} />}
     </Tbody>
   );
 }
@@ -153,9 +167,9 @@ interface HeaderProps {
 const Header = memo(function Header({ columns, sort, isDescending, onSort, isSelected, onSelectAll }: HeaderProps) {
   const { t } = useI18n();
   return (
-    <Thead>
-      <Tr>
-        <Th className={css(styles.tableCheck, "hw-col-select")} aria-label={t("jobs.selectAll")}>
+    <Thead role="rowgroup">
+      <Tr role="row" className="hw-head">
+        <Th role="columnheader" className={css(styles.tableCheck, "hw-col-select")} aria-label={t("jobs.selectAll")}>
           <Checkbox
             id="select-all"
             isChecked={isSelected}
@@ -166,6 +180,7 @@ const Header = memo(function Header({ columns, sort, isDescending, onSort, isSel
         {columns.map((column, index) => (
           <Th
             key={column}
+            role="columnheader"
             className={`hw-col-${column}`}
             modifier="wrap"
             {...(isSort(column) && {
@@ -188,11 +203,11 @@ const Header = memo(function Header({ columns, sort, isDescending, onSort, isSel
   );
 });
 
-function Gap({ height, width }: { readonly height: number; readonly width: number }) {
+function Gap({ height }: { readonly height: number }) {
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row of a table is nothing that takes the focus
     <tr aria-hidden="true" className="hw-gap">
-      <td colSpan={width} style={{ blockSize: height }} />
+      <td style={{ blockSize: height }} />
     </tr>
   );
 }
@@ -218,11 +233,12 @@ const JobRow = memo(function JobRow({ seen, index, columns, isSelected, isOpen, 
 
   return (
     <tr
+      role="row"
       className={css("hw-row", isOpen && "hw-row-open", stale && "hw-stale")}
       aria-rowindex={index + 2}
       onClick={openUnlessControl}
     >
-      <td className="hw-cell hw-col-select">
+      <td role="cell" className="hw-cell hw-col-select">
         <input
           type="checkbox"
           className="hw-check"
@@ -232,7 +248,7 @@ const JobRow = memo(function JobRow({ seen, index, columns, isSelected, isOpen, 
         />
       </td>
       {columns.map((column) => (
-        <td key={column} className={`hw-cell hw-col-${column}`}>
+        <td key={column} role="cell" className={`hw-cell hw-col-${column}`}>
           <JobCell column={column} seen={seen} />
         </td>
       ))}

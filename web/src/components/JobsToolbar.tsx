@@ -39,6 +39,8 @@ import { FilterMenu } from "./FilterMenu";
 
 interface Props {
   readonly all: readonly Seen[];
+  /** Whether these are all: while they come, nothing is counted. */
+  readonly known: boolean;
   readonly shown: number;
   readonly listing: Listing;
   readonly onChange: (changes: Partial<Listing>, replace?: boolean) => void;
@@ -46,7 +48,7 @@ interface Props {
   readonly onChosenDone: () => void;
 }
 
-export function JobsToolbar({ all, shown, listing, onChange, chosen, onChosenDone }: Props) {
+export function JobsToolbar({ all, known, shown, listing, onChange, chosen, onChosenDone }: Props) {
   const { t } = useI18n();
   const { filters, text } = listing;
   const isFiltered = text !== "" || FILTERS.some((filter) => filters[filter].length > 0);
@@ -77,7 +79,7 @@ export function JobsToolbar({ all, shown, listing, onChange, chosen, onChosenDon
         </ToolbarGroup>
         <ToolbarGroup align={{ default: "alignEnd" }} className="hw-toolbar-end">
           <ToolbarItem className="hw-count" role="status">
-            {isFiltered ? t("jobs.countOf", { count: shown, total }) : t("jobs.count", { count: total })}
+            {known && (isFiltered ? t("jobs.countOf", { count: shown, total }) : t("jobs.count", { count: total }))}
           </ToolbarItem>
           <ToolbarItem>
             <ColumnsMenu columns={listing.columns} onChange={onChange} />

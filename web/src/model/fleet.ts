@@ -1,6 +1,6 @@
 /** All jobs together: what they hold, what goes nowhere, what ends when, and which to look at first. Pure. */
 import type { Seen } from "../api/store";
-import type { Condition, ConditionType, Cost, Job, State, Verdict } from "../api/types";
+import type { Condition, ConditionType, Cost, JobRow, State, Verdict } from "../api/types";
 import { isKnown } from "./format";
 import { devices, remaining } from "./job";
 import { hasEnded, STATES, severityOf, standing, VERDICTS, verdictRank } from "./verdict";
@@ -35,7 +35,7 @@ const amountOf = (costs: readonly (Cost | undefined)[]): Amount => ({
 const FUTILE: ReadonlySet<ConditionType> = new Set(["Stalled", "NonFinite", "Diverging", "RestartLoop", "Plateaued"]);
 
 /** The gravest standing condition under which a running job gains nothing; null when there is none. */
-export function futility(job: Job): Condition | null {
+export function futility(job: JobRow): Condition | null {
   if (job.state !== "Running") return null;
   return standing(job).find((condition) => FUTILE.has(condition.type)) ?? null;
 }
@@ -89,7 +89,7 @@ export interface VerdictGroup {
 
 /** Device-hours and money by verdict, gravest first, then by state for jobs that do not run. */
 export function byVerdict(fleet: readonly Seen[]): VerdictGroup[] {
-  const groups = new Map<string, Job[]>();
+  const groups = new Map<string, JobRow[]>();
   for (const { job } of fleet) {
     const id = job.state === "Running" && job.verdict !== null ? `verdict ${job.verdict}` : `state ${job.state}`;
     put(groups, id, job);
@@ -173,6 +173,8 @@ export function ends(fleet: readonly Seen[], now: number, horizon: number): Ends
   };
 }
 
+const MOST_MOMENTS = 240;
+
 /** Devices freed after some seconds: at the earliest ends, the estimated ones, the latest ones. */
 export interface Freed {
   readonly at: number;
@@ -183,19 +185,32 @@ export interface Freed {
 
 /** How many devices have been freed by when, as steps up to the horizon; unknown device counts are left out. */
 export function freed(within: readonly End[], horizon: number): Freed[] {
-  const moments = new Set([0, horizon]);
-  for (const { low, seconds, high } of within)
-    for (const at of [low, seconds, high]) if (at <= horizon) moments.add(at);
-  const by = (at: number, when: (end: End) => number) =>
-    within.reduce((sum, end) => sum + (when(end) <= at ? (end.devices ?? 0) : 0), 0);
-  return [...moments]
-    .sort((a, b) => a - b)
-    .map((at) => ({
-      at,
-      early: by(at, (end) => Math.min(end.low, end.seconds)),
-      expected: by(at, (end) => end.seconds),
-      late: by(at, (end) => Math.max(end.high, end.seconds)),
-    }));
+  const early = counter(within, (end) => Math.min(end.low, end.seconds));
+  const expected = counter(within, (end) => end.seconds);
+  const late = counter(within, (end) => Math.max(end.high, end.seconds));
+  return moments(within, horizon).map((at) => ({ at, early: early(at), expected: expected(at), late: late(at) }));
+}
+
+/** The moments at which anything changes; where there are too many to tell apart, evenly spaced ones. */
+function moments(within: readonly End[], horizon: number): number[] {
+  const found = new Set([0, horizon]);
+  for (const { low, seconds, high } of within) for (const at of [low, seconds, high]) if (at <= horizon) found.add(at);
+  if (found.size <= MOST_MOMENTS) return [...found].sort((a, b) => a - b);
+  return Array.from({ length: MOST_MOMENTS }, (_, index) => (horizon * index) / (MOST_MOMENTS - 1));
+}
+
+/** Counts devices that are free by a moment; to be asked for moments in their order. */
+function counter(within: readonly End[], when: (end: End) => number): (at: number) => number {
+  const order = within.map((end) => ({ at: when(end), devices: end.devices ?? 0 })).sort((a, b) => a.at - b.at);
+  let next = 0;
+  let sum = 0;
+  return (at) => {
+    for (let end = order[next]; end && end.at <= at; end = order[next]) {
+      sum += end.devices;
+      next += 1;
+    }
+    return sum;
+  };
 }
 
 /** A job that wants to be looked at, and why. */

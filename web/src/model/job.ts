@@ -1,6 +1,6 @@
 /** What is read out of one job's document: ages, remaining time, progress, canonical metrics. Pure in (job, at, now). */
 import type { Seen } from "../api/store";
-import type { Cost, Job } from "../api/types";
+import type { Cost, Job, JobKey, JobRow } from "../api/types";
 import { isKnown } from "./format";
 import { hasEnded } from "./verdict";
 
@@ -23,12 +23,12 @@ export function canonicalName(name: string): string {
 }
 
 /** The name that a job gives to a metric, canonical or its own; null when it has none. */
-export function metricName(job: Job, canonical: string): string | null {
+export function metricName(job: JobRow, canonical: string): string | null {
   if (canonical in job.metrics) return canonical;
   return ALIASES[canonical]?.find((alias) => alias in job.metrics) ?? null;
 }
 
-export function metric(job: Job, canonical: Canonical): number | null {
+export function metric(job: JobRow, canonical: Canonical): number | null {
   const name = metricName(job, canonical);
   return name === null ? null : (job.metrics[name] ?? null);
 }
@@ -40,11 +40,17 @@ export function evaluationMetrics(job: Job): string[] {
     .sort();
 }
 
-/** Seconds since the job was last heard of; for one that has ended, since it ended; null before the first word. */
-export function contactAge({ job, at }: Seen, now: number): number | null {
-  if (hasEnded(job.state)) return Math.max(0, now - (job.endedAt ?? job.updatedAt));
-  if (isKnown(job.lastContactAge)) return Math.max(0, job.lastContactAge + now - at);
-  return job.startedAt === null ? null : Math.max(0, now - job.updatedAt);
+/** When the job was last heard of, as Unix seconds; when one ended that has; null before the first word. */
+export function contactAt({ job, at }: Pick<Seen, "job" | "at">): number | null {
+  if (hasEnded(job.state)) return job.endedAt ?? job.updatedAt;
+  if (isKnown(job.lastContactAge)) return at - job.lastContactAge;
+  return job.startedAt === null ? null : job.updatedAt;
+}
+
+/** Seconds since then. */
+export function contactAge(seen: Seen, now: number): number | null {
+  const contact = contactAt(seen);
+  return contact === null ? null : Math.max(0, now - contact);
 }
 
 /** Whether a job that should be heard has been quiet for too long. */
@@ -76,7 +82,7 @@ export function remaining({ job, at }: Seen, now: number): Remaining | null {
 }
 
 /** Progress in percent, finer than the whole number where step and total are known; null while unknown. */
-export function percentOf(job: Job): number | null {
+export function percentOf(job: JobRow): number | null {
   const { percent, step, totalSteps } = job.progress;
   if (!isKnown(percent)) return null;
   if (isKnown(step) && isKnown(totalSteps) && totalSteps > 0 && percent < 100) {
@@ -87,14 +93,14 @@ export function percentOf(job: Job): number | null {
 }
 
 /** Seconds since the job was created. */
-export const age = (job: Job, now: number): number => Math.max(0, now - job.createdAt);
+export const age = (job: JobRow, now: number): number => Math.max(0, now - job.createdAt);
 
 /** Seconds from the first start to the end, or to now; null before the start. */
-export function runTime(job: Job, now: number): number | null {
+export function runTime(job: JobRow, now: number): number | null {
   return job.startedAt === null ? null : Math.max(0, (job.endedAt ?? now) - job.startedAt);
 }
 
-export function devices(job: Job): number | null {
+export function devices(job: JobRow): number | null {
   const each = job.spec.devicesPerNode;
   return isKnown(each) ? each * (job.spec.nodes ?? 1) : null;
 }
@@ -105,20 +111,20 @@ export function costValue(cost: Cost | undefined): number | null {
 }
 
 /** Seconds and steps of work since the last checkpoint: what a stop without saving would lose. Null where unknown. */
-export function atRisk(job: Job): { readonly steps: number | null; readonly from: number | null } {
+export function atRisk(job: JobRow): { readonly steps: number | null; readonly from: number | null } {
   const step = job.progress.step;
   const saved = job.checkpoint?.step;
   if (!isKnown(step)) return { steps: null, from: null };
   return isKnown(saved) ? { steps: Math.max(0, step - saved), from: saved } : { steps: step, from: null };
 }
 
-export const canStop = (job: Job): boolean => !hasEnded(job.state) && job.state !== "Deleting";
-export const canPause = (job: Job): boolean => job.state === "Running" || job.state === "Restarting";
-export const canResume = (job: Job): boolean => job.state === "Paused";
-export const canCheckpoint = (job: Job): boolean => job.state === "Running";
+export const canStop = (job: JobRow): boolean => !hasEnded(job.state) && job.state !== "Deleting";
+export const canPause = (job: JobRow): boolean => job.state === "Running" || job.state === "Restarting";
+export const canResume = (job: JobRow): boolean => job.state === "Paused";
+export const canCheckpoint = (job: JobRow): boolean => job.state === "Running";
 
 /** The shell line that does the same as a button. */
-export function commandLine(verb: "checkpoint" | "pause" | "resume" | "stop" | "show" | "logs", job: Job): string {
+export function commandLine(verb: "checkpoint" | "pause" | "resume" | "stop" | "show" | "logs", job: JobKey): string {
   const namespace = job.namespace === "local" ? "" : ` --namespace ${quote(job.namespace)}`;
   return `headway ${verb} ${quote(job.name)}${namespace}`;
 }

@@ -1,8 +1,8 @@
 /** Which jobs a list shows and in what order: filters, sorting, and both as they stand in the URL. Pure. */
 import type { Seen } from "../api/store";
-import type { Job, State, Verdict } from "../api/types";
-import { age, contactAge, costValue, percentOf, remaining } from "./job";
-import { STATES, VERDICTS, verdictRank } from "./verdict";
+import type { JobRow, State, Verdict } from "../api/types";
+import { contactAt, costValue, percentOf } from "./job";
+import { hasEnded, STATES, VERDICTS, verdictRank } from "./verdict";
 
 export const FILTERS = ["state", "verdict", "namespace", "framework", "owner", "tag"] as const;
 export type Filter = (typeof FILTERS)[number];
@@ -105,7 +105,7 @@ export function withName(columns: readonly Column[]): Column[] {
 }
 
 /** The values of a filter that a job has. */
-export function valuesOf(job: Job, filter: Filter): readonly string[] {
+export function valuesOf(job: JobRow, filter: Filter): readonly string[] {
   switch (filter) {
     case "state":
       return [job.state];
@@ -122,7 +122,7 @@ export function valuesOf(job: Job, filter: Filter): readonly string[] {
   }
 }
 
-export function matches(job: Job, listing: Listing): boolean {
+export function matches(job: JobRow, listing: Listing): boolean {
   const text = listing.text.trim().toLocaleLowerCase();
   if (text) {
     const name = job.name.toLocaleLowerCase();
@@ -164,9 +164,8 @@ type Value = number | string | null;
 
 const STATE_RANK = new Map(STATES.map((state, index) => [state, index]));
 
-/** What a list is sorted by; null (unknown) comes last either way. */
-export function sortValue(seen: Seen, by: SortBy, now: number): Value {
-  const { job } = seen;
+/** What a list is sorted by: nothing that time alone changes. Null (unknown) comes last either way. */
+export function sortValue({ job, at }: Seen, by: SortBy): Value {
   switch (by) {
     case "name":
       return job.name;
@@ -179,32 +178,75 @@ export function sortValue(seen: Seen, by: SortBy, now: number): Value {
     case "progress":
       return percentOf(job);
     case "eta":
-      return remaining(seen, now)?.seconds ?? null;
+      return job.eta && !hasEnded(job.state) ? at + job.eta.seconds : null;
     case "devices":
       return (job.spec.nodes ?? 1) * (job.spec.devicesPerNode ?? 1);
     case "cost":
       return costValue(job.ledger.spent);
     case "age":
-      return age(job, now);
-    case "updated":
-      return contactAge(seen, now);
+      return -job.createdAt;
+    case "updated": {
+      const contact = contactAt({ job, at });
+      return contact === null ? null : -contact;
+    }
   }
 }
 
-/** The jobs of a list, filtered and in order; equal ones by name, so that rows do not jump. */
-export function arrange(jobs: readonly Seen[], listing: Listing, now: number): Seen[] {
-  const rows = jobs
-    .filter(({ job }) => matches(job, listing))
-    .map((seen) => ({ seen, value: sortValue(seen, listing.sort, now) }));
-  const sign = listing.descending ? -1 : 1;
-  rows.sort((a, b) => {
-    if (a.value === null || b.value === null) {
-      if (a.value !== b.value) return a.value === null ? 1 : -1;
-    } else if (typeof a.value === "string" || typeof b.value === "string") {
-      const order = compareText(String(a.value), String(b.value));
-      if (order !== 0) return sign * order;
-    } else if (a.value !== b.value) return sign * (a.value - b.value);
-    return a.seen.key < b.seen.key ? -1 : a.seen.key > b.seen.key ? 1 : 0;
-  });
-  return rows.map((row) => row.seen);
+interface Placed {
+  readonly seen: Seen;
+  readonly value: Value;
 }
+
+/**
+ * Keeps a list filtered and in order while its jobs change: what did not change is neither read nor moved anew, so that
+ * thousands of rows of which some hundreds change cost little. Equal ones are ordered by key, so that rows do not jump.
+ */
+export class Arranger {
+  #listing: Listing | undefined;
+  #rows: readonly Placed[] = [];
+  /** How each job as it was seen is placed; null: it is filtered out. */
+  #known = new WeakMap<Seen, Placed | null>();
+
+  arrange(jobs: ReadonlyMap<string, Seen>, listing: Listing): Seen[] {
+    if (listing !== this.#listing) {
+      this.#listing = listing;
+      this.#known = new WeakMap();
+      this.#rows = [];
+    }
+    const rows: Placed[] = [];
+    const put = (seen: Seen | undefined) => {
+      if (!seen) return;
+      let placed = this.#known.get(seen);
+      if (placed === undefined) {
+        placed = matches(seen.job, listing) ? { seen, value: sortValue(seen, listing.sort) } : null;
+        this.#known.set(seen, placed);
+      }
+      if (placed) rows.push(placed);
+    };
+    // The order of before is nearly the new one, which is what sorting is quickest with.
+    const before = new Set<string>();
+    for (const { seen } of this.#rows) {
+      before.add(seen.key);
+      put(jobs.get(seen.key));
+    }
+    for (const seen of jobs.values()) if (!before.has(seen.key)) put(seen);
+    const sign = listing.descending ? -1 : 1;
+    rows.sort((a, b) => compare(a, b, sign));
+    this.#rows = rows;
+    return rows.map((row) => row.seen);
+  }
+}
+
+function compare(a: Placed, b: Placed, sign: 1 | -1): number {
+  if (a.value === null || b.value === null) {
+    if (a.value !== b.value) return a.value === null ? 1 : -1;
+  } else if (typeof a.value === "string" || typeof b.value === "string") {
+    const order = compareText(String(a.value), String(b.value));
+    if (order !== 0) return sign * order;
+  } else if (a.value !== b.value) return sign * (a.value - b.value);
+  return a.seen.key < b.seen.key ? -1 : a.seen.key > b.seen.key ? 1 : 0;
+}
+
+/** The jobs of a list, filtered and in order, at once. */
+export const arrange = (jobs: ReadonlyMap<string, Seen>, listing: Listing): Seen[] =>
+  new Arranger().arrange(jobs, listing);

@@ -1,6 +1,6 @@
 /** How the ranks of an attempt stand beside each other. Pure. */
 import type { Seen } from "../api/store";
-import type { RankInfo } from "../api/types";
+import type { Job, RankInfo } from "../api/types";
 import { isKnown } from "./format";
 import type { Tone } from "./verdict";
 
@@ -33,7 +33,7 @@ export const STANDING_TONES: Readonly<Record<Standing, Tone>> = {
 export const STANDINGS = Object.keys(STANDING_TONES) as readonly Standing[];
 
 /** The ranks that train, in their order; auxiliary runs are left out. */
-export function ranksOf({ job, at }: Seen, now: number): Rank[] {
+export function ranksOf({ job, at }: Seen<Job>, now: number): Rank[] {
   const infos = job.ranks.filter((rank) => !rank.auxiliary).sort((a, b) => a.rank - b.rank);
   const steps = infos.map((rank) => rank.step).filter(isKnown);
   const furthest = steps.length > 0 ? Math.max(...steps) : null;

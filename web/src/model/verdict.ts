@@ -1,5 +1,5 @@
 /** What states, verdicts and conditions mean for the eye: how grave they are, in what order, in what colour. */
-import type { Condition, ConditionType, Job, Severity, State, Verdict } from "../api/types";
+import type { Condition, ConditionType, JobRow, Severity, State, Verdict } from "../api/types";
 
 /** PatternFly's names of label colours that the dashboard uses. */
 export type Tone = "red" | "orange" | "blue" | "green" | "teal" | "grey" | "purple";
@@ -92,13 +92,13 @@ export const verdictRank = (verdict: Verdict | null): number =>
   verdict === null ? VERDICTS.length : (RANK.get(verdict) ?? VERDICTS.length);
 
 /** The conditions that stand, gravest first. */
-export function standing(job: Job): Condition[] {
+export function standing(job: JobRow): Condition[] {
   const conditions = job.conditions.filter((each) => each.until === undefined || each.until === null);
   return conditions.sort((a, b) => verdictRank(a.type) - verdictRank(b.type));
 }
 
 /** Since when the verdict stands, as Unix seconds; null where no condition gives it. */
-export function verdictSince(job: Job): number | null {
+export function verdictSince(job: JobRow): number | null {
   const cause = standing(job).find((each) => each.type === job.verdict);
   return cause ? cause.since : null;
 }

@@ -1,7 +1,8 @@
 /** Runs side by side: chosen in the address, ranked by a metric, their curves over each other. */
-import { EmptyState, EmptyStateBody, PageSection, Title } from "@patternfly/react-core";
+import { Bullseye, EmptyState, EmptyStateBody, PageSection, Spinner, Title } from "@patternfly/react-core";
 import ChartLineIcon from "@patternfly/react-icons/dist/esm/icons/chart-line-icon";
 import { useMemo } from "react";
+import { useDetails } from "../api/details";
 import { useFleet } from "../api/react";
 import { CompareCharts } from "../components/compare/CompareCharts";
 import { CompareTable } from "../components/compare/CompareTable";
@@ -10,7 +11,6 @@ import { runsOf } from "../components/compare/run";
 import { useI18n } from "../i18n";
 import { type Comparison, metricColumns, parameters, readComparison, writeComparison } from "../model/compare";
 import { changeQuery, useAddress } from "../router";
-import { useSame } from "../useSame";
 import "../styles/table.css";
 import "../styles/compare.css";
 
@@ -20,10 +20,11 @@ const MOST = 16;
 export function Compare() {
   const { t } = useI18n();
   const { query } = useAddress();
-  const { list, byKey, known } = useFleet();
+  const { byKey, known } = useFleet();
   const { keys, by } = useMemo(() => readComparison(query), [query]);
   const shown = keys.slice(0, MOST);
-  const found = useSame(shown.flatMap((key) => byKey.get(key) ?? []));
+  const present = shown.filter((key) => byKey.has(key));
+  const found = useDetails(present);
   const runs = useMemo(() => runsOf(found), [found]);
   const jobs = useMemo(() => runs.map((run) => run.seen.job), [runs]);
   const columns = useMemo(() => metricColumns(jobs), [jobs]);
@@ -33,7 +34,7 @@ export function Compare() {
 
   const change = (changes: Partial<Comparison>) =>
     changeQuery((written) => writeComparison({ ...readComparison(written), ...changes }, written));
-  const gone = known ? shown.length - found.length : 0;
+  const gone = known ? shown.length - present.length : 0;
 
   return (
     <PageSection isFilled className="hw-compare-page">
@@ -41,11 +42,15 @@ export function Compare() {
         <Title headingLevel="h1" size="xl">
           {t("compare.title")}
         </Title>
-        <RunPicker all={list} chosen={shown} limit={MOST} onChange={(chosen) => change({ keys: chosen })} />
+        <RunPicker all={byKey} chosen={shown} limit={MOST} onChange={(chosen) => change({ keys: chosen })} />
         {gone > 0 && <span className="hw-compare-page__note">{t("compare.gone", { count: gone })}</span>}
         {keys.length > MOST && <span className="hw-compare-page__note">{t("compare.most", { count: MOST })}</span>}
       </div>
-      {runs.length === 0 ? (
+      {runs.length < present.length ? (
+        <Bullseye>
+          <Spinner aria-label={t("common.loading")} />
+        </Bullseye>
+      ) : runs.length === 0 ? (
         <EmptyState headingLevel="h2" titleText={t("compare.noneTitle")} icon={ChartLineIcon}>
           <EmptyStateBody>{t("compare.none")}</EmptyStateBody>
         </EmptyState>

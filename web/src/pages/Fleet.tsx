@@ -1,7 +1,8 @@
 /** All jobs together, for whoever answers for the devices: what goes nowhere, what ends when, who holds what. */
-import { PageSection, Title, ToggleGroup, ToggleGroupItem } from "@patternfly/react-core";
-import { useMemo } from "react";
-import { useFleet, useNow } from "../api/react";
+import { Bullseye, PageSection, Spinner, Title, ToggleGroup, ToggleGroupItem } from "@patternfly/react-core";
+import { memo, useDeferredValue, useMemo } from "react";
+import { useAtNow, useFleet } from "../api/react";
+import type { Seen } from "../api/store";
 import { Concerns } from "../components/fleet/Concerns";
 import { Section } from "../components/fleet/Section";
 import { Shares } from "../components/fleet/Shares";
@@ -23,28 +24,31 @@ const BEAT = 5;
 
 export function Fleet() {
   const { t, format } = useI18n();
-  const { list } = useFleet();
+  // Put off and in parts of their own: React sums up thousands of jobs piece by piece, and the page stays quick meanwhile.
+  const { list, known } = useDeferredValue(useFleet());
   const { query } = useAddress();
-  const now = Math.floor(useNow() / BEAT) * BEAT;
+  const now = useBeat();
   const hours = HORIZONS.find((each) => String(each) === query.get("hours")) ?? 12;
   const by = GROUPS.find((each) => each === query.get("by")) ?? "namespace";
   const horizon = hours * HOUR;
-  const sums = useMemo(() => overview(list), [list]);
-  const verdicts = useMemo(() => byVerdict(list), [list]);
-  const groups = useMemo(() => shares(list, by), [list, by]);
-  const ending = useMemo(() => ends(list, now, horizon), [list, now, horizon]);
-  const first = useMemo(() => concerns(list, now), [list, now]);
   const choose = (name: string, value: string) => changeQuery((written) => written.set(name, value), { replace: true });
+  if (!known) {
+    return (
+      <Bullseye>
+        <Spinner aria-label={t("common.loading")} />
+      </Bullseye>
+    );
+  }
   return (
     <PageSection isFilled className="hw-fleet">
       <Title headingLevel="h1" size="xl">
         {t("fleet.title")}
       </Title>
-      <Summary overview={sums} within={ending.within} horizon={horizon} />
+      <SummaryOf list={list} now={now} horizon={horizon} />
       <div className="hw-fleet__grid">
         <div className="hw-fleet__column">
           <Section title={t("fleet.first")}>
-            <Concerns concerns={first} />
+            <ConcernsOf list={list} now={now} />
           </Section>
           <Section
             title={t("fleet.ends")}
@@ -61,12 +65,12 @@ export function Fleet() {
               </ToggleGroup>
             }
           >
-            <Timeline ends={ending} now={now} horizon={horizon} />
+            <TimelineOf list={list} now={now} horizon={horizon} />
           </Section>
         </div>
         <div className="hw-fleet__column">
           <Section title={t("fleet.byVerdict")}>
-            <Verdicts groups={verdicts} />
+            <VerdictsOf list={list} />
           </Section>
           <Section
             title={t("fleet.shares")}
@@ -83,10 +87,37 @@ export function Fleet() {
               </ToggleGroup>
             }
           >
-            <Shares groups={groups} by={by} />
+            <SharesOf list={list} by={by} />
           </Section>
         </div>
       </div>
     </PageSection>
   );
 }
+
+const useBeat = (): number => useAtNow((now) => Math.floor(now / BEAT) * BEAT);
+
+interface Of {
+  readonly list: readonly Seen[];
+}
+
+interface OfNow extends Of {
+  readonly now: number;
+}
+
+interface OfHorizon extends OfNow {
+  readonly horizon: number;
+}
+
+const SummaryOf = memo(function SummaryOf({ list, now, horizon }: OfHorizon) {
+  const sums = useMemo(() => overview(list), [list]);
+  const within = useMemo(() => ends(list, now, horizon).within, [list, now, horizon]);
+  return <Summary overview={sums} within={within} horizon={horizon} />;
+});
+
+const ConcernsOf = memo(({ list, now }: OfNow) => <Concerns concerns={concerns(list, now)} />);
+const TimelineOf = memo(({ list, now, horizon }: OfHorizon) => (
+  <Timeline ends={ends(list, now, horizon)} now={now} horizon={horizon} />
+));
+const VerdictsOf = memo(({ list }: Of) => <Verdicts groups={byVerdict(list)} />);
+const SharesOf = memo(({ list, by }: Of & { readonly by: GroupBy }) => <Shares groups={shares(list, by)} by={by} />);

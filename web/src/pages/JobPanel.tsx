@@ -1,5 +1,6 @@
 /** One job in depth, beside the list; which tab is open stands in the address. */
 import {
+  Bullseye,
   DrawerActions,
   DrawerCloseButton,
   DrawerHead,
@@ -7,15 +8,17 @@ import {
   DrawerPanelContent,
   EmptyState,
   EmptyStateBody,
+  Spinner,
   Tab,
   Tabs,
   TabTitleText,
   Title,
 } from "@patternfly/react-core";
 import { type ReactNode, useEffect, useRef } from "react";
+import { useDetail } from "../api/details";
 import { useFleet, useJob } from "../api/react";
 import type { Seen } from "../api/store";
-import { type JobKey, keyText } from "../api/types";
+import { type Job, type JobKey, keyText } from "../api/types";
 import { JobVerdict } from "../components/JobCell";
 import { Actions } from "../components/panel/Actions";
 import { Config } from "../components/panel/Config";
@@ -39,7 +42,8 @@ interface Props {
 export function JobPanel({ jobKey, onClose }: Props) {
   const { t } = useI18n();
   const { known } = useFleet();
-  const seen = useJob(keyText(jobKey));
+  const row = useJob(keyText(jobKey));
+  const seen = useDetail(keyText(jobKey));
   const heading = useRef<HTMLSpanElement>(null);
 
   // Whoever opens a panel from the keyboard goes on in it, and Escape leads back.
@@ -61,7 +65,7 @@ export function JobPanel({ jobKey, onClose }: Props) {
       <DrawerHead className="hw-panel-head">
         <Title headingLevel="h2" size="xl" className="hw-panel-title">
           <span ref={heading} tabIndex={-1}>
-            {seen?.job.spec.displayName || jobKey.name}
+            {(seen ?? row)?.job.spec.displayName || jobKey.name}
           </span>
         </Title>
         <DrawerActions>
@@ -70,20 +74,22 @@ export function JobPanel({ jobKey, onClose }: Props) {
       </DrawerHead>
       {seen ? (
         <Content seen={seen} />
+      ) : row || !known ? (
+        <Bullseye>
+          <Spinner aria-label={t("common.loading")} />
+        </Bullseye>
       ) : (
-        known && (
-          <DrawerPanelBody>
-            <EmptyState headingLevel="h3" titleText={t("job.gone")} variant="sm">
-              <EmptyStateBody>{t("job.goneBody")}</EmptyStateBody>
-            </EmptyState>
-          </DrawerPanelBody>
-        )
+        <DrawerPanelBody>
+          <EmptyState headingLevel="h3" titleText={t("job.gone")} variant="sm">
+            <EmptyStateBody>{t("job.goneBody")}</EmptyStateBody>
+          </EmptyState>
+        </DrawerPanelBody>
       )}
     </DrawerPanelContent>
   );
 }
 
-function Content({ seen }: { readonly seen: Seen }) {
+function Content({ seen }: { readonly seen: Seen<Job> }) {
   const { t } = useI18n();
   const { query } = useAddress();
   const wanted = query.get("tab");
@@ -130,7 +136,7 @@ function openTab(name: TabName): void {
   );
 }
 
-function content(name: TabName, seen: Seen): ReactNode {
+function content(name: TabName, seen: Seen<Job>): ReactNode {
   switch (name) {
     case "overview":
       return <Overview seen={seen} />;

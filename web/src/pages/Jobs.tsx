@@ -11,24 +11,25 @@ import {
 } from "@patternfly/react-core";
 import CubesIcon from "@patternfly/react-icons/dist/esm/icons/cubes-icon";
 import SearchIcon from "@patternfly/react-icons/dist/esm/icons/search-icon";
-import { useCallback, useMemo, useState } from "react";
-import { useFleet, useStore } from "../api/react";
+import { useCallback, useDeferredValue, useMemo, useState } from "react";
+import { useFleet } from "../api/react";
 import { readKey } from "../api/types";
 import { CommandLine } from "../components/CommandLine";
 import { JobsToolbar } from "../components/JobsToolbar";
 import { JobTable } from "../components/JobTable";
 import { useI18n } from "../i18n";
-import { arrange, type Listing, readListing, writeListing } from "../model/listing";
+import { Arranger, type Listing, readListing, writeListing } from "../model/listing";
 import { changeQuery, href, navigate, useAddress } from "../router";
 import { JobPanel } from "./JobPanel";
 
 export function Jobs() {
   const { t } = useI18n();
   const { path, query } = useAddress();
-  const { list, known, byKey } = useFleet();
-  const store = useStore();
+  // Put off, so that what the stream brings never holds up what the viewer does: React does it piece by piece.
+  const { list, known, byKey } = useDeferredValue(useFleet());
+  const [arranger] = useState(() => new Arranger());
   const listing = useMemo(() => readListing(query), [query]);
-  const rows = useMemo(() => arrange(list, listing, store.now()), [list, listing, store]);
+  const rows = useMemo(() => arranger.arrange(byKey, listing), [arranger, byKey, listing]);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const chosen = useMemo(
     () => [...selected].map((key) => byKey.get(key)).filter((seen) => seen !== undefined),
@@ -64,6 +65,7 @@ export function Jobs() {
           <DrawerContentBody className="hw-jobs-body">
             <JobsToolbar
               all={list}
+              known={known}
               shown={rows.length}
               listing={listing}
               onChange={change}

@@ -3,7 +3,7 @@ import { Feed, type Message } from "../../src/api/feed";
 import { EventParser } from "../../src/api/sse";
 import { JobStore } from "../../src/api/store";
 import { decode, type Job, keyText, readKey } from "../../src/api/types";
-import { makeJob } from "../builders";
+import { makeRow } from "../builders";
 
 describe("EventParser", () => {
   const text =
@@ -117,9 +117,9 @@ describe("Feed", () => {
     const store = newStore();
     follow(server, store);
     await until(() => server.controller !== undefined);
-    server.say(event("e-1", { snapshot: true, jobs: [makeJob({ name: "a" }), makeJob({ name: "b" })] }));
+    server.say(event("e-1", { snapshot: true, rows: [makeRow({ name: "a" }), makeRow({ name: "b" })] }));
     await until(() => names(store) === "a,b");
-    server.say(event("e-2", { jobs: [makeJob({ name: "a", state: "Complete" })], deleted: [["local", "b"]] }));
+    server.say(event("e-2", { rows: [makeRow({ name: "a", state: "Complete" })], deleted: [["local", "b"]] }));
     await until(() => names(store) === "a");
     expect(store.fleet().byKey.get("local/a")?.job.state).toBe("Complete");
     expect(store.connection()).toEqual({ kind: "live" });
@@ -132,7 +132,7 @@ describe("Feed", () => {
     store.subscribeConnection(() => kinds.push(store.connection().kind));
     follow(server, store);
     await until(() => server.controller !== undefined);
-    server.say(event("e-7", { snapshot: true, jobs: [makeJob()] }));
+    server.say(event("e-7", { snapshot: true, rows: [makeRow()] }));
     await until(() => store.fleet().known);
     server.controller?.error(new Error("cut"));
     server.controller = undefined;
@@ -164,8 +164,8 @@ describe("Feed", () => {
     const server = new Server("stream");
     const one = follow(server, newStore());
     await until(() => server.controller !== undefined);
-    const jobs = Array.from({ length: 600 }, (_, index) => makeJob({ name: `job-${index}` }));
-    server.say(event("e-1", { snapshot: true, jobs }));
+    const rows = Array.from({ length: 600 }, (_, index) => makeRow({ name: `job-${index}` }));
+    server.say(event("e-1", { snapshot: true, rows }));
     const late = newStore();
     await until(() => [...one.greeting()].length === 4);
     const messages: Message[] = [...one.greeting()];
@@ -175,14 +175,60 @@ describe("Feed", () => {
   });
 });
 
+describe("a snapshot in parts", () => {
+  let feed: Feed | undefined;
+  afterEach(() => feed?.close());
+
+  it("is told on as it comes, also to a tab that comes amid it, and begins anew after a break", async () => {
+    const server = new Server("stream", "stream");
+    const store = new JobStore((flush) => flush());
+    const heard: Message[] = [];
+    feed = new Feed({
+      fetch: server.fetch as typeof fetch,
+      url: "/",
+      tell: (message) => {
+        heard.push(message);
+        store.receive(message);
+      },
+      mostPause: 0.01,
+    });
+    feed.retry();
+    await until(() => server.controller !== undefined);
+    const part = (more: boolean, ...names: string[]) => ({
+      snapshot: true,
+      more,
+      rows: names.map((name) => makeRow({ name })),
+    });
+    const say = (data: object) =>
+      server.say(`event: snapshot\ndata: ${JSON.stringify({ serverTime: 5, ...data })}\n\n`);
+    say(part(true, "lost"));
+    await until(() => heard.some((message) => message.kind === "jobs"));
+    server.controller?.error(new Error("cut"));
+    server.controller = undefined;
+    await until(() => server.controller !== undefined);
+    expect(server.asked).toEqual([undefined, undefined]);
+    say(part(true, "c"));
+    await until(() => heard.filter((message) => message.kind === "jobs").length === 2);
+    const late = new JobStore((flush) => flush());
+    for (const message of feed.greeting()) late.receive(message);
+    expect(late.fleet().known).toBe(false);
+    server.say(event("e-1", part(false, "b")));
+    await until(() => store.fleet().known);
+    late.receive(heard.at(-1) as Message);
+    for (const each of [store, late]) expect(each.fleet().list.map((seen) => seen.job.name)).toEqual(["c", "b"]);
+    server.say(event("e-2", { rows: [], deleted: [["local", "c"]] }));
+    await until(() => store.fleet().list.length === 1);
+  });
+});
+
 describe("JobStore", () => {
   it("shows a new snapshot only once it is whole, without jobs that are gone", () => {
     const store = new JobStore((flush) => flush());
-    const part = { kind: "jobs", at: [], deleted: [], serverTime: 5, receivedAt: 5 } as const;
-    store.receive({ ...part, first: true, last: true, jobs: [makeJob({ name: "old" })] });
-    store.receive({ ...part, first: true, last: false, jobs: [makeJob({ name: "a" })] });
+    const part = { kind: "jobs", deleted: [], serverTime: 5, receivedAt: 5 } as const;
+    store.receive({ ...part, first: true, last: true, rows: [makeRow({ name: "old" })] });
+    store.receive({ ...part, first: true, last: false, rows: [makeRow({ name: "a" })] });
     expect(store.fleet().list.map((seen) => seen.job.name)).toEqual(["old"]);
-    store.receive({ ...part, first: false, last: true, jobs: [makeJob({ name: "b" })] });
+    store.receive({ ...part, first: false, last: true, rows: [makeRow({ name: "b" })] });
     expect(store.fleet().list.map((seen) => seen.job.name)).toEqual(["a", "b"]);
   });
 
@@ -197,12 +243,11 @@ describe("JobStore", () => {
       kind: "jobs",
       first: false,
       last: true,
-      at: [5],
       deleted: [],
       serverTime: 5,
       receivedAt: 5,
     } as const;
-    for (let count = 0; count < 10; count += 1) store.receive({ ...message, jobs: [makeJob()] });
+    for (let count = 0; count < 10; count += 1) store.receive({ ...message, rows: [makeRow()] });
     expect(flushes.length).toBe(1);
     for (const flush of flushes) flush();
     expect(told).toBe(1);

@@ -126,6 +126,22 @@ describe("what ends", () => {
   });
 });
 
+describe("thousands of ends", () => {
+  it("are counted at evenly spaced moments, and none is lost", () => {
+    const many = Array.from({ length: 3000 }, (_, index) =>
+      makeSeen({ name: `job-${index}`, spec, eta: eta(10 + index, 5 + index, 20 + index) }),
+    );
+    const steps = freed(ends(many, NOW, 4000).within, 4000);
+    expect(steps.length).toBeLessThan(300);
+    expect(steps[0]).toEqual({ at: 0, early: 0, expected: 0, late: 0 });
+    expect(steps.at(-1)).toEqual({ at: 4000, early: 48_000, expected: 48_000, late: 48_000 });
+    for (const { early, expected, late } of steps) {
+      expect(early).toBeGreaterThanOrEqual(expected);
+      expect(expected).toBeGreaterThanOrEqual(late);
+    }
+  });
+});
+
 describe("what to look at first", () => {
   it("is the gravest, then the dearest, then the longest", () => {
     const dear = makeSeen({

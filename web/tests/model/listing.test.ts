@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { arrange, choices, DEFAULT_LISTING, type Listing, readListing, writeListing } from "../../src/model/listing";
+import type { Seen } from "../../src/api/store";
+import {
+  Arranger,
+  arrange,
+  choices,
+  DEFAULT_LISTING,
+  type Listing,
+  readListing,
+  SORTS,
+  writeListing,
+} from "../../src/model/listing";
 import { makeSeen, NOW } from "../builders";
 
 const listing = (changes: Partial<Listing>): Listing => ({ ...DEFAULT_LISTING, ...changes });
@@ -19,7 +29,7 @@ const jobs = [
   }),
 ];
 const names = (one: Listing): string =>
-  arrange(jobs, one, NOW)
+  arrange(new Map(jobs.map((seen) => [seen.key, seen])), one)
     .map((seen) => seen.job.name)
     .join("");
 
@@ -86,5 +96,37 @@ describe("the address", () => {
 
   it("never loses the name column", () => {
     expect(readListing(new URLSearchParams("columns=cost,state")).columns).toEqual(["name", "state", "cost"]);
+  });
+});
+
+describe("Arranger", () => {
+  it("gives at each change what arranging everything anew gives", () => {
+    let state = 1;
+    const chance = (most: number) => {
+      state = (state * 48_271) % 2_147_483_647;
+      return state % most;
+    };
+    const arranger = new Arranger();
+    let jobs = new Map<string, Seen>();
+    const settings = SORTS.flatMap((sort) => [listing({ sort }), listing({ sort, descending: true, text: "1" })]);
+    for (const one of settings) {
+      for (let round = 0; round < 8; round += 1) {
+        jobs = new Map(jobs);
+        for (let count = 0; count < 12; count += 1) {
+          const seen = makeSeen({
+            name: `job-${chance(40)}`,
+            state: (["Running", "Complete", "Queued"] as const)[chance(3)] ?? "Running",
+            verdict: ([null, "Stalled", "Progressing"] as const)[chance(3)] ?? null,
+            progress: chance(4) === 0 ? {} : { percent: chance(100) },
+            createdAt: NOW - chance(5000),
+            lastContactAge: chance(3) === 0 ? null : chance(60),
+            ledger: chance(3) === 0 ? {} : { spent: { money: chance(50) } },
+          });
+          jobs.set(seen.key, seen);
+        }
+        jobs.delete(`local/job-${chance(40)}`);
+        expect(arranger.arrange(jobs, one).map((seen) => seen.key)).toEqual(arrange(jobs, one).map((seen) => seen.key));
+      }
+    }
   });
 });

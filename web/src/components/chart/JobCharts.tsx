@@ -8,7 +8,7 @@ import { useEffect, useMemo, useState } from "react";
 import { type Steps, useDetail, useHistories } from "../../api/histories";
 import { useNow } from "../../api/react";
 import type { Seen } from "../../api/store";
-import type { Series } from "../../api/types";
+import type { Job, Series } from "../../api/types";
 import { useI18n } from "../../i18n";
 import type { ChartSettings } from "../../model/chartSettings";
 import { chartsOf } from "../../model/charts";
@@ -22,7 +22,7 @@ const POINTS = 1000;
 const FEW = 4;
 
 interface Props {
-  readonly seen: Seen;
+  readonly seen: Seen<Job>;
   /** Names of the metrics with history. */
   readonly metrics: readonly string[];
 }
@@ -36,7 +36,7 @@ export function JobCharts({ seen, metrics }: Props) {
   const groups = useMemo(() => chartsOf(names === "" ? [] : names.split("\n")), [names]);
   const shown = isAll ? groups : groups.slice(0, FEW);
   const wanted = shown.flat();
-  const request = { key: job, metrics: wanted };
+  const request = { job, metrics: wanted };
   const [history] = useHistories([request], POINTS);
   const base = history?.series ?? NONE;
   const steps = useSettled(useSteps(seen, base, settings), 250);
@@ -84,7 +84,7 @@ const NO_RANGE = [undefined, 0] as const;
 
 interface GroupProps {
   readonly metrics: readonly string[];
-  readonly seen: Seen;
+  readonly seen: Seen<Job>;
   readonly series: readonly Series[];
   readonly settings: ChartSettings;
   readonly onChange: (change: Partial<ChartSettings>) => void;
@@ -117,7 +117,7 @@ function Group({ metrics, seen: { job }, series, settings, onChange, now, whole,
 }
 
 /** The steps that are zoomed to, where the server has finer points of them than are held. */
-function useSteps({ job }: Seen, series: readonly Series[], { range, axis }: ChartSettings): Steps | null {
+function useSteps({ job }: Seen<Job>, series: readonly Series[], { range, axis }: ChartSettings): Steps | null {
   return useMemo(() => {
     if (!range || !series.some((each) => each.tier > 1)) return null;
     const metric = series.find((each) => each.tier > 1)?.metric ?? "";

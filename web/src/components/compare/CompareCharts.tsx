@@ -30,7 +30,7 @@ export function CompareCharts({ runs, columns }: Props) {
   const shown = isAll ? metrics : metrics.slice(0, FEW);
   const owned = (metric: string) => columns.find((column) => column.metric === metric)?.cells ?? [];
   const requests = runs.map((run, index) => ({
-    key: run.seen.job,
+    job: run.seen.job,
     metrics: shown.flatMap((metric) => owned(metric)[index]?.name ?? []),
   }));
   const histories = useHistories(requests, POINTS);

@@ -11,7 +11,6 @@ import {
 } from "@patternfly/react-core";
 import PlusCircleIcon from "@patternfly/react-icons/dist/esm/icons/plus-circle-icon";
 import { useMemo, useState } from "react";
-import { useStore } from "../../api/react";
 import type { Seen } from "../../api/store";
 import { useI18n } from "../../i18n";
 import { arrange, DEFAULT_LISTING } from "../../model/listing";
@@ -20,7 +19,7 @@ import { arrange, DEFAULT_LISTING } from "../../model/listing";
 const MOST = 60;
 
 interface Props {
-  readonly all: readonly Seen[];
+  readonly all: ReadonlyMap<string, Seen>;
   readonly chosen: readonly string[];
   /** How many can be chosen. */
   readonly limit: number;
@@ -29,13 +28,9 @@ interface Props {
 
 export function RunPicker({ all, chosen, limit, onChange }: Props) {
   const { t } = useI18n();
-  const store = useStore();
   const [isOpen, setOpen] = useState(false);
   const [text, setText] = useState("");
-  const found = useMemo(
-    () => (isOpen ? arrange(all, { ...DEFAULT_LISTING, text }, store.now()) : []),
-    [isOpen, all, text, store],
-  );
+  const found = useMemo(() => (isOpen ? arrange(all, { ...DEFAULT_LISTING, text }) : []), [isOpen, all, text]);
   const isFull = chosen.length >= limit;
   return (
     <Select
@@ -54,7 +49,7 @@ export function RunPicker({ all, chosen, limit, onChange }: Props) {
           ref={ref}
           icon={<PlusCircleIcon />}
           isExpanded={isOpen}
-          isDisabled={all.length === 0}
+          isDisabled={all.size === 0}
           onClick={() => setOpen(!isOpen)}
         >
           {t("compare.choose")}

@@ -16,11 +16,12 @@ import StopIcon from "@patternfly/react-icons/dist/esm/icons/stop-icon";
 import { useState } from "react";
 import { act, type Verb } from "../../api/client";
 import type { Seen } from "../../api/store";
+import type { Job } from "../../api/types";
 import { useI18n } from "../../i18n";
 import { canCheckpoint, canPause, canResume, canStop, commandLine } from "../../model/job";
 import { EndDialog } from "../EndDialog";
 
-export function Actions({ seen }: { readonly seen: Seen }) {
+export function Actions({ seen }: { readonly seen: Seen<Job> }) {
   const { t } = useI18n();
   const { job } = seen;
   const [ending, setEnding] = useState<"stop" | "pause" | null>(null);
@@ -91,7 +92,7 @@ export function Actions({ seen }: { readonly seen: Seen }) {
   );
 }
 
-function CopyMenu({ seen: { job } }: { readonly seen: Seen }) {
+function CopyMenu({ seen: { job } }: { readonly seen: Seen<Job> }) {
   const { t } = useI18n();
   const [isOpen, setOpen] = useState(false);
   const [copied, setCopied] = useState(false);

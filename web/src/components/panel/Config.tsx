@@ -2,6 +2,7 @@
 import { Label, LabelGroup, SearchInput, Title } from "@patternfly/react-core";
 import { useState } from "react";
 import type { Seen } from "../../api/store";
+import type { Job } from "../../api/types";
 import { useI18n } from "../../i18n";
 import { quote } from "../../model/job";
 import { Figure } from "../Figure";
@@ -10,7 +11,7 @@ import { Facts } from "./Facts";
 /** From so many hyperparameters on there is a field to find one. */
 const MANY = 12;
 
-export function Config({ seen: { job } }: { readonly seen: Seen }) {
+export function Config({ seen: { job } }: { readonly seen: Seen<Job> }) {
   const { t, format } = useI18n();
   const [text, setText] = useState("");
   const entries = Object.entries(job.config);

@@ -3,11 +3,12 @@ import { Bullseye, EmptyState, EmptyStateBody, Spinner } from "@patternfly/react
 import { lazy, Suspense } from "react";
 import { useMetrics } from "../../api/metrics";
 import type { Seen } from "../../api/store";
+import type { Job } from "../../api/types";
 import { useI18n } from "../../i18n";
 
 const JobCharts = lazy(async () => ({ default: (await import("../chart/JobCharts")).JobCharts }));
 
-export function Curves({ seen }: { readonly seen: Seen }) {
+export function Curves({ seen }: { readonly seen: Seen<Job> }) {
   const { t } = useI18n();
   const metrics = useMetrics(seen.job, Object.keys(seen.job.metrics));
   if (Object.keys(seen.job.metrics).length === 0) {

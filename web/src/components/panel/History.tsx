@@ -4,12 +4,12 @@ import { Table, Tbody, Td, Th, Thead, Tr } from "@patternfly/react-table";
 import type { ReactNode } from "react";
 import { useNow } from "../../api/react";
 import type { Seen } from "../../api/store";
-import type { Attempt, Condition } from "../../api/types";
+import type { Attempt, Condition, Job } from "../../api/types";
 import { useI18n } from "../../i18n";
 import { severityTone } from "../../model/verdict";
 import { Figure } from "../Figure";
 
-export function History({ seen: { job } }: { readonly seen: Seen }) {
+export function History({ seen: { job } }: { readonly seen: Seen<Job> }) {
   const { t } = useI18n();
   return (
     <>
@@ -106,7 +106,7 @@ function Ending({ attempt: { ending, endedAt } }: { readonly attempt: Attempt })
   );
 }
 
-function ActionList({ actions }: { readonly actions: Seen["job"]["actions"] }) {
+function ActionList({ actions }: { readonly actions: Job["actions"] }) {
   const { t, format } = useI18n();
   const now = useNow();
   if (actions.length === 0) return <Nothing />;

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { ApiError, followLog } from "../../api/client";
 import { useConnection } from "../../api/react";
 import type { Seen } from "../../api/store";
+import type { Job } from "../../api/types";
 import { useI18n } from "../../i18n";
 import { commandLine } from "../../model/job";
 import { LogTail } from "../../model/log";
@@ -11,7 +12,7 @@ import { CommandLine } from "../CommandLine";
 
 const TAIL = 500;
 
-export function Log({ seen: { job } }: { readonly seen: Seen }) {
+export function Log({ seen: { job } }: { readonly seen: Seen<Job> }) {
   const { t } = useI18n();
   const live = useConnection().kind === "live";
   const [lines, setLines] = useState<readonly string[]>([]);

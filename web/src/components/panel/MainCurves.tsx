@@ -4,7 +4,7 @@ import { lazy, Suspense, useMemo } from "react";
 import { useHistories } from "../../api/histories";
 import { useNow } from "../../api/react";
 import type { Seen } from "../../api/store";
-import type { Series } from "../../api/types";
+import type { Job, Series } from "../../api/types";
 import { useI18n } from "../../i18n";
 import { metricName } from "../../model/job";
 import type { ChartCurve } from "../chart/Chart";
@@ -16,13 +16,13 @@ const POINTS = 600;
 const HEIGHT = 200;
 const NONE: readonly Series[] = [];
 
-export function MainCurves({ seen: { job } }: { readonly seen: Seen }) {
+export function MainCurves({ seen: { job } }: { readonly seen: Seen<Job> }) {
   const { t } = useI18n();
   const [settings, change] = useChartSettings();
   const now = Math.floor(useNow() / 5) * 5;
   const names = (["loss", "eval_loss"] as const).map((name) => metricName(job, name)).filter((name) => name !== null);
   const wanted = names.join("\n");
-  const [history] = useHistories([{ key: job, metrics: names }], POINTS);
+  const [history] = useHistories([{ job, metrics: names }], POINTS);
   const series = history?.series ?? NONE;
   const curves = useMemo(
     () =>

@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { useAtNow, useNow } from "../../api/react";
 import type { Seen } from "../../api/store";
+import type { Job } from "../../api/types";
 import { useI18n } from "../../i18n";
 import { isKnown } from "../../model/format";
 import { evaluationMetrics, metricName, percentOf, remaining, runTime } from "../../model/job";
@@ -13,7 +14,7 @@ import { Conditions } from "./Conditions";
 import { Facts } from "./Facts";
 import { MainCurves } from "./MainCurves";
 
-export function Overview({ seen }: { readonly seen: Seen }) {
+export function Overview({ seen }: { readonly seen: Seen<Job> }) {
   const { t } = useI18n();
   const { job } = seen;
   const conditions = standing(job);
@@ -41,7 +42,7 @@ export function Overview({ seen }: { readonly seen: Seen }) {
 }
 
 /** The bar, steps, epochs, and the time that is left with its interval. */
-function Headline({ seen }: { readonly seen: Seen }) {
+function Headline({ seen }: { readonly seen: Seen<Job> }) {
   const { t, format } = useI18n();
   const { job } = seen;
   const now = useNow();
@@ -134,7 +135,7 @@ function Tile({
   );
 }
 
-function Figures({ seen }: { readonly seen: Seen }) {
+function Figures({ seen }: { readonly seen: Seen<Job> }) {
   const { t, format } = useI18n();
   const { job } = seen;
   const { stepSeconds, samples, tokens } = job.progress;

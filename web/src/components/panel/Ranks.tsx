@@ -4,6 +4,7 @@ import { Table, Tbody, Td, Th, Thead, Tr } from "@patternfly/react-table";
 import { useMemo } from "react";
 import { useNow } from "../../api/react";
 import type { Seen } from "../../api/store";
+import type { Job } from "../../api/types";
 import { useI18n } from "../../i18n";
 import { type Rank, ranksOf, STANDING_TONES, STANDINGS } from "../../model/ranks";
 import { hasEnded } from "../../model/verdict";
@@ -12,7 +13,7 @@ import { Figure } from "../Figure";
 /** Most rows of the table; those that stand worst come first. */
 const LISTED = 100;
 
-export function Ranks({ seen }: { readonly seen: Seen }) {
+export function Ranks({ seen }: { readonly seen: Seen<Job> }) {
   const { t, format } = useI18n();
   const now = useNow();
   const ranks = useMemo(() => ranksOf(seen, now), [seen, now]);
