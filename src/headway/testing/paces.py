@@ -273,7 +273,7 @@ def slowed(
         seconds=seconds,
         noise=noise,
         pace=lambda step: ratio if step > onset else 1.0,
-        pauses=((97, 20 * seconds),),
+        pauses=((97, 20.0),),
         onset=onset,
     )
     return play(plan, seed)
