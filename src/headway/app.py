@@ -64,7 +64,8 @@ class Settings:
     store: str = "sqlite"
     """``sqlite`` keeps everything in the state folder; ``memory`` forgets at the end. Env: ``HEADWAY_SERVER_STORE``."""
     server: ServerSettings = field(default_factory=ServerSettings)
-    """Settings of the HTTP face. ``allowed_hosts`` by env ``HEADWAY_SERVER_ALLOWED_HOSTS``, separated by commas."""
+    """Settings of the HTTP face. ``allowed_hosts`` by env ``HEADWAY_SERVER_ALLOWED_HOSTS``, separated by commas;
+    ``open_metrics`` by env ``HEADWAY_SERVER_OPEN_METRICS``, 0 or 1."""
     hub: HubSettings = field(default_factory=HubSettings)
     """Settings of the hub; its spool folder is that of ``folders`` when not set. ``stall_floor`` by env
     ``HEADWAY_STALL_FLOOR``."""
@@ -93,9 +94,14 @@ class Settings:
                 changes["hub"] = dataclasses.replace(given.hub, stall_floor=float(floor))
             except ValueError as error:
                 raise SettingsError(f"HEADWAY_STALL_FLOOR is {floor!r}; expected a number of seconds") from error
+        face: dict[str, object] = {}
         if hosts := environ.get("HEADWAY_SERVER_ALLOWED_HOSTS"):
-            names = frozenset(name.strip().lower() for name in hosts.split(",") if name.strip())
-            changes["server"] = dataclasses.replace(given.server, allowed_hosts=names)
+            face["allowed_hosts"] = frozenset(name.strip().lower() for name in hosts.split(",") if name.strip())
+        if metrics := environ.get("HEADWAY_SERVER_OPEN_METRICS"):
+            if metrics not in ("0", "1"):
+                raise SettingsError(f"HEADWAY_SERVER_OPEN_METRICS is {metrics!r}; expected 0 or 1")
+            face["open_metrics"] = metrics == "1"
+        changes["server"] = dataclasses.replace(given.server, **face)  # type: ignore[arg-type]
         return dataclasses.replace(given, **changes)  # type: ignore[arg-type]
 
     @property

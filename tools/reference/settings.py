@@ -12,6 +12,7 @@ import headway.insight.stall
 import headway.insight.throughput
 import headway.reporter.folders
 import headway.reporter.settings
+import headway.runner.logs
 import headway.runner.request
 import headway.server.settings
 import headway.store.sqlite.settings
@@ -35,6 +36,7 @@ _SECTIONS: tuple[tuple[str, str, ModuleType, str], ...] = (
     ("Hub", "What takes reports in, folds and judges them.", headway.hub.settings, "HubSettings"),
     ("SQLite store", "Where jobs and history are kept.", headway.store.sqlite.settings, "SqliteSettings"),
     ("Runner", "`headway run`: what its options become.", headway.runner.request, "RunRequest"),
+    ("Logs", "What is kept of what commands print, by `headway run`.", headway.runner.logs, "LogSettings"),
     ("Stalls", "When a run counts as stalled.", headway.insight.stall, "StallSettings"),
     ("Slow-downs", "When a run counts as slow.", headway.insight.throughput, "SlowSettings"),
 )

@@ -58,6 +58,7 @@ class Output:
                 if log is not None:
                     number = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
                     stack.callback(os.close, number)
+                    _mark_written(number)
                 self.stdout = self._open(1, sources, mine)
                 self.stderr = self.stdout if _same(1, 2) else self._open(2, sources, mine)
                 self._process = subprocess.Popen(
@@ -138,6 +139,14 @@ def _same(one: int, other: int) -> bool:
     except OSError:
         return False
     return (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
+
+
+def _mark_written(log: int) -> None:
+    """Locks a log for as long as any process has it open, so that nobody clears it away (:mod:`headway.runner.logs`)."""
+    try:
+        fcntl.flock(log, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        _log.debug("the log is not locked: %s", error)
 
 
 def _as_wide_as(terminal: int, other: int) -> None:

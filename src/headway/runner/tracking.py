@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from headway.adapters import auto
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, SettingsError
 from headway.protocol.action import ActionOutcome
 from headway.protocol.lifecycle import Command, Lifecycle, LifecycleKind
 from headway.protocol.report import Ending
@@ -25,6 +27,7 @@ from headway.runner.forward import Forwarder
 from headway.runner.keep import Keep
 from headway.runner.leftovers import Leftovers
 from headway.runner.link import Link
+from headway.runner.logs import LogSettings, clear_away
 from headway.runner.names import attempt_id
 from headway.runner.on_condition import OnCondition
 from headway.runner.relay import Relay, job_variable, reachable_without_proxy
@@ -109,6 +112,16 @@ class Tracking:
         self._relay.start()
         self._link.start()
         self._forwarder.start()
+        self._clear_logs_away()
+
+    def _clear_logs_away(self) -> None:
+        try:
+            settings = LogSettings.from_env(self._request.environ)
+        except SettingsError as error:
+            self._say(f"old logs are not cleared away: {error}")
+            return
+        clearing = partial(clear_away, self._folders.logs, settings)
+        threading.Thread(target=clearing, name="headway-logs", daemon=True).start()
 
     def _back(self) -> None:
         """The server is heard."""

@@ -17,7 +17,8 @@ class ServerSettings:
     server that only this machine can reach; a page elsewhere whose name was pointed here (DNS rebinding) is refused."""
 
     open_metrics: bool = True
-    """Whether ``/metrics`` needs no token when asked over the loopback interface: Prometheus cannot log in as a person."""
+    """Whether ``/metrics`` needs no token when asked over the loopback interface, so by any user of this machine: Prometheus
+    cannot log in as a person. Without it, Prometheus sends the user's token."""
 
     reports_per_second: float = 50.0
     """Reports that one job may send per second, besides two for each of its ranks. Reporters send one; this only stops

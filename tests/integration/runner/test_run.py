@@ -215,3 +215,20 @@ def test_names_are_counted_up_and_a_name_that_is_given_is_the_jobs_next_attempt(
     for _ in range(2):
         assert launcher.run(command, name="mine").returncode == 0
     assert len(client.job("mine").attempts) == 2
+
+
+def test_old_logs_are_cleared_away_beside_the_command(launcher: Any, folders: Any, until: Any) -> None:
+    folders.logs.mkdir(parents=True)
+    old = folders.logs / "old.log"
+    old.write_text("long ago")
+    os.utime(old, (0, 0))
+    result = launcher.run(["sleep", "1"], name="job", environ={"HEADWAY_LOGS_MAX_DAYS": "many"})
+    assert "HEADWAY_LOGS_MAX_DAYS is 'many'" in result.stderr
+    assert old.exists()
+    assert (
+        launcher.run(
+            ["sh", "-c", f"for i in $(seq 100); do [ -e {old} ] || exit 0; sleep 0.1; done; exit 1"]
+        ).returncode
+        == 0
+    )
+    assert len(list(folders.logs.glob("*.log"))) == 2

@@ -192,7 +192,12 @@ def test_a_taken_port_is_left_alone(start, tmp_path):
 
 @pytest.mark.parametrize(
     ("variable", "value"),
-    [("HEADWAY_SERVER_PORT", "http"), ("HEADWAY_SERVER_PORT", "70000"), ("HEADWAY_SERVER_STORE", "files")],
+    [
+        ("HEADWAY_SERVER_PORT", "http"),
+        ("HEADWAY_SERVER_PORT", "70000"),
+        ("HEADWAY_SERVER_STORE", "files"),
+        ("HEADWAY_SERVER_OPEN_METRICS", "no"),
+    ],
 )
 def test_a_setting_that_cannot_be_used_is_named(start, variable, value):
     server = start("--store", "sqlite", **{variable: value})
@@ -217,6 +222,15 @@ def test_a_name_of_the_settings_is_a_host_of_ours(start):
     server = start("--port", "0", HEADWAY_SERVER_ALLOWED_HOSTS="headway.example, other.example").wait_ready()
     for host, code in (("Headway.Example:80", 200), ("other.example", 200), ("evil.example", 403)):
         assert httpx2.get(f"{server.record.url}/", headers={"host": host}).status_code == code
+
+
+def test_metrics_can_be_closed_to_other_users_of_the_machine(start):
+    server = start("--port", "0", HEADWAY_SERVER_OPEN_METRICS="0").wait_ready()
+    refused = httpx2.get(f"{server.record.url}/metrics")
+    assert refused.status_code == 403
+    assert "headway_" not in refused.text
+    with server.client() as client:
+        assert "headway_hub" in client.get("/metrics").text
 
 
 def test_help_names_what_can_be_set(start):
