@@ -26,6 +26,7 @@ HOOKS: Final[dict[str, str]] = {
     "torch.nn.parallel.distributed": "headway.adapters.torch:hook_data_parallel",
     "torch.nn.utils.clip_grad": "headway.adapters.torch:hook_clipping",
     "torch.optim.optimizer": "headway.adapters.torch:hook",
+    "tqdm.std": "headway.adapters.tqdm:hook",
     "transformers.trainer": "headway.adapters.transformers:hook",
 }
 """Module that a script may import, and the function that is then called with it."""
