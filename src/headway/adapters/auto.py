@@ -20,7 +20,9 @@ HOOKS: Final[dict[str, str]] = {
     "accelerate.accelerator": "headway.adapters.accelerate:hook",
     "deepspeed.runtime.engine": "headway.adapters.deepspeed:hook",
     "deepspeed.runtime.pipe.engine": "headway.adapters.deepspeed:hook_pipeline",
+    "jax._src.profiler": "headway.adapters.jax:hook_profiler",
     "lightning.pytorch.trainer.trainer": "headway.adapters.lightning:hook",
+    "orbax.checkpoint.checkpoint_manager": "headway.adapters.jax:hook_orbax",
     "pytorch_lightning.trainer.trainer": "headway.adapters.lightning:hook",
     "torch.distributed.fsdp.fully_sharded_data_parallel": "headway.adapters.torch:hook_sharded",
     "torch.nn.parallel.distributed": "headway.adapters.torch:hook_data_parallel",
@@ -28,6 +30,8 @@ HOOKS: Final[dict[str, str]] = {
     "torch.optim.optimizer": "headway.adapters.torch:hook",
     "tqdm.std": "headway.adapters.tqdm:hook",
     "transformers.trainer": "headway.adapters.transformers:hook",
+    "xgboost.core": "headway.adapters.xgboost:hook_saving",
+    "xgboost.training": "headway.adapters.xgboost:hook",
 }
 """Module that a script may import, and the function that is then called with it."""
 FOLDER: Final = Path(__file__).parent / "inject"

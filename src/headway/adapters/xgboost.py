@@ -1,0 +1,187 @@
+"""XGBoost: a callback of its training, for ``xgboost.train`` and for the classes that follow scikit-learn.
+
+::
+
+    headway run -- python train.py                                   # each training gets it by itself
+
+    from headway.adapters.xgboost import HeadwayCallback             # or say it, one line
+    xgboost.train(params, data, 500, callbacks=[HeadwayCallback(500)])
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from headway.adapters.base import About, harmless
+from headway.protocol.report import Unit
+from headway.reporter.slots import Layer
+
+if TYPE_CHECKING:
+    from headway.reporter.voice import Voice
+
+ABOUT: Final = About(
+    title="XGBoost",
+    framework="xgboost",
+    layer=Layer.LIBRARY,
+    steps="Boosting rounds, after those of the model that is given as `xgb_model`.",
+    total="`num_boost_round`, and the rounds of that model.",
+    epochs="None.",
+    metrics="What is evaluated after each round, by XGBoost's own names: `train-rmse`.",
+    config="The parameters of the training.",
+    checkpoints="Each `Booster.save_model`, as `TrainingCheckPoint` calls it: rounds, seconds that training stood still, path.",
+    directives="Stops after the round, with the model as it is; not where several processes train one model.",
+    by_hand="xgboost.train(params, data, 500, callbacks=[HeadwayCallback(500)])",
+)
+_BETTER_UP: Final = ("auc", "aucpr", "map", "ndcg", "pre")
+_BETTER_DOWN: Final = (
+    *("rmse", "rmsle", "mae", "mape", "mphe", "logloss", "error", "merror", "mlogloss", "quantile", "cox-nloglik"),
+    *("poisson-nloglik", "gamma-nloglik", "gamma-deviance", "tweedie-nloglik", "aft-nloglik"),
+)
+
+
+class _Listener:
+    """What the callback does, apart from its base class.
+
+    Args:
+        num_boost_round: rounds that this training adds; found out if the training was begun after Headway's hooks.
+        params: its parameters, for the job's description.
+    """
+
+    def __init__(self, num_boost_round: int | None = None, params: Any = None) -> None:
+        super().__init__()
+        self.num_boost_round = num_boost_round
+        self.params = params
+        self._voice: Voice | None = None
+        self._start = self._before = 0
+        self._alone = True
+
+    def before_training(self, model: Any) -> Any:
+        """Begins the run, or goes on in it."""
+        self._begin(model)
+        return model
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Says of one round; True where the training is asked to stop."""
+        return self._complete(epoch, evals_log) or False
+
+    def after_training(self, model: Any) -> Any:
+        """From here on nobody asks any more whether to stop."""
+        if self._voice is not None:
+            self._voice.loop_ended()
+        return model
+
+    @harmless
+    def _begin(self, model: Any) -> None:
+        import xgboost
+
+        from headway.reporter.start import speak
+
+        if not isinstance(model, xgboost.Booster):
+            return  # cross-validation: several models at a time
+        self._alone = xgboost.collective.get_world_size() == 1
+        self._start = model.num_boosted_rounds()
+        config = _config(self.params, self.num_boost_round)
+        voice = self._voice = speak(
+            ABOUT.layer, framework=ABOUT.framework, start_step=self._start, unit=Unit.TREE, config=config
+        )
+        # A second training in this process goes on where the first one ended, unless it continues that model.
+        self._before = max(0, voice.last_step - self._start)
+        if self.num_boost_round is not None:
+            voice.set_total(self._before + self._start + self.num_boost_round)
+
+    @harmless
+    def _complete(self, epoch: int, evals_log: Any) -> bool:
+        if (voice := self._voice) is None:
+            return False
+        metrics = {f"{data}-{name}": values[-1] for data, found in evals_log.items() for name, values in found.items()}
+        if epoch == 0 and metrics:
+            self._tell_directions(metrics)
+        voice.step(self._before + self._start + epoch + 1, **metrics)
+        return self._alone and voice.should_stop
+
+    def _tell_directions(self, metrics: Mapping[str, Any]) -> None:
+        from headway.reporter.start import speak
+
+        directions = {}
+        for name in metrics:
+            metric = name.partition("-")[2].partition("@")[0].partition(":")[0]
+            if metric in _BETTER_UP or metric in _BETTER_DOWN:
+                directions[name] = "max" if metric in _BETTER_UP else "min"
+        speak(ABOUT.layer, metrics=directions)
+
+
+def _config(params: Any, rounds: int | None) -> dict[str, Any]:
+    config = dict(params) if isinstance(params, Mapping) else {}
+    return config if rounds is None else {**config, "num_boost_round": rounds}
+
+
+@functools.cache
+def _callback() -> Any:
+    from xgboost.callback import TrainingCallback
+
+    about = {"__doc__": "Reports a training as this process's run.", "__module__": __name__}
+    return type("HeadwayCallback", (_Listener, TrainingCallback), about)
+
+
+@harmless
+def _with_ours(callbacks: Any, rounds: int, params: Any) -> list[Any]:
+    """The callbacks of a training, ours first: XGBoost asks none after one that stops."""
+    found = list(callbacks or ())
+    ours = next((each for each in found if isinstance(each, _Listener)), None)
+    if ours is None:
+        return [_callback()(rounds, params), *found]
+    ours.num_boost_round = rounds if ours.num_boost_round is None else ours.num_boost_round
+    ours.params = ours.params or params
+    return found
+
+
+def hook(module: ModuleType) -> None:
+    """Gives every training the callback: called with ``xgboost.training``, before others take ``train`` from it."""
+    original = module.train
+
+    @functools.wraps(original)
+    def train(params: Any, dtrain: Any, num_boost_round: int = 10, *args: Any, **kwargs: Any) -> Any:
+        if not args:  # else the callbacks may be among them, in a way that XGBoost advises against
+            ours = _with_ours(kwargs.get("callbacks"), num_boost_round, params)
+            kwargs["callbacks"] = kwargs.get("callbacks") if ours is None else ours
+        return original(params, dtrain, num_boost_round, *args, **kwargs)
+
+    vars(module)["train"] = train
+
+
+def hook_saving(module: ModuleType) -> None:
+    """Notices models that are saved: called with ``xgboost.core``."""
+    original = module.Booster.save_model
+
+    @functools.wraps(original)
+    def save_model(self: Any, fname: Any) -> None:
+        began = time.monotonic()
+        original(self, fname)
+        _saved(self, time.monotonic() - began, fname)
+
+    module.Booster.save_model = save_model
+
+
+@harmless
+def _saved(model: Any, seconds: float, path: Any) -> None:
+    from headway.reporter.start import current_run
+
+    if (run := current_run()) is not None:
+        run.checkpointed(model.num_boosted_rounds(), seconds=seconds, path=path)
+
+
+if TYPE_CHECKING:
+    from xgboost.callback import TrainingCallback
+
+    class HeadwayCallback(_Listener, TrainingCallback):  # type: ignore[misc]
+        """Reports a training as this process's run."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "HeadwayCallback":
+        return _callback()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
