@@ -24,6 +24,9 @@ class Directive:
     reason: str = ""
     deadline: str | None = None
     """RFC 3339 time by which the platform acts without the run."""
+    then: str | None = None
+    """Of a checkpoint: id of the request to stop that follows it. A run that saves when it is asked to may end at the same step,
+    and acknowledge both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -139,16 +140,15 @@ class Asking:
     def _run(self) -> None:
         wait = 0.0
         while not self._closed:
-            try:
+            event: Event | None = None
+            with suppress(Empty):
                 event = self._inbox.get(timeout=wait)
-            except Empty:
-                event = ()
-            if event is None:
+            if self._closed:
                 break
             try:
                 if isinstance(event, str):
                     self._count_down(event)
-                elif event:
+                elif event is not None:
                     self._take(event)
                 wait = self._turn(time.monotonic())
             except Exception as error:  # noqa: BLE001 - a fault here must end neither the run nor this thread
@@ -160,6 +160,9 @@ class Asking:
     def _take(self, directives: tuple[Directive, ...]) -> None:
         gone = self._directives.keys() - {each.id for each in directives}
         self._directives = {each.id: each for each in directives}
+        for name in tuple(self._slots.done):  # the server has heard of those that it no longer repeats
+            if name not in self._directives and not any(each.then == name for each in directives):
+                self._slots.done.pop(name, None)
         for request in self._slots.requests:
             names = {*request.save_ids, *request.stop_ids}
             if request.step is None and request.at is None and names and gone.issuperset(names):
@@ -202,20 +205,23 @@ class Asking:
         for name, directive in self._directives.items():
             if name not in carried and name not in self._slots.done:
                 save = directive.kind is DirectiveKind.CHECKPOINT
-                wanted.append((name, Wish(save=save, stop=not save)))
+                wanted.append((name, Wish(save=save, stop=not save or self._ends(directive))))
         return wanted
 
+    def _ends(self, save: Directive) -> bool:
+        """Whether the stop that follows a checkpoint is asked for with it: a loop that saves where it is told may end there."""
+        return save.then is not None and self._slots.saves
+
     def _put(self, wish: Wish, step: int | None) -> Request:
-        by_kind: dict[DirectiveKind, tuple[str, ...]] = {
-            kind: tuple(name for name, each in self._directives.items() if each.kind is kind) for kind in DirectiveKind
-        }
+        saves = [each for each in self._directives.values() if each.kind is DirectiveKind.CHECKPOINT]
+        stops = [name for name, each in self._directives.items() if each.kind is DirectiveKind.STOP]
         request = Request(
             save=wish.save,
             stop=wish.stop,
             step=step,
             signal=wish.signal,
-            save_ids=by_kind[DirectiveKind.CHECKPOINT] if wish.save else (),
-            stop_ids=by_kind[DirectiveKind.STOP] if wish.stop else (),
+            save_ids=tuple(each.id for each in saves) if wish.save else (),
+            stop_ids=(*stops, *(each.then for each in saves if each.then is not None)) if wish.stop else (),
         )
         self._slots.requests = (*self._slots.requests, request)
         return request

@@ -232,13 +232,8 @@ class Reporter:
         return stack_of(self.training_thread)
 
     def _heard(self, answer: Answer) -> None:
-        slots = self._slots
         for warning in answer.warnings:
             self._notices.once(f"server {warning}", f"the server says: {warning}")
-        repeated = {directive.id for directive in answer.directives}
-        for each in tuple(slots.done):
-            if each not in repeated:
-                slots.done.pop(each, None)
         self.asking.hear(answer.directives)
 
     def _pace(self, seconds: float) -> Pace:

@@ -119,6 +119,7 @@ class Slots:
         "phase",
         "requests",
         "samples",
+        "saves",
         "scripted",
         "stopped_by",
     )
@@ -141,6 +142,8 @@ class Slots:
         """What training is asked for; replaced as a whole, never by the training thread."""
         self.listens = False
         """Training has asked whether it is to save or to stop: it does so when it is told."""
+        self.saves = False
+        """It has asked whether it is to save."""
         self.stopped_by: Request | None = None
         """The request to stop that training has been told of."""
         self.done: dict[str, None] = {}
@@ -176,7 +179,7 @@ class Slots:
 
     def save_now(self) -> bool:
         """Asked by the training thread: whether it is to save a checkpoint now."""
-        self.listens = True
+        self.listens = self.saves = True
         if not self.requests:
             return False
         completed, now = self.completed, False
@@ -201,8 +204,8 @@ class Slots:
         self.checkpoint = checkpoint
         for request in self.requests:
             if request.wants_save and not request.saved and (request.step is None or request.at is not None):
-                request.saved = True
                 self.done.update(dict.fromkeys(request.save_ids))
+                request.saved = True  # after it: it is not asked for again in between
 
     def _may_count(self, lane: Lane) -> bool:
         return lane.claims or lane.layer < Layer.OPTIMIZER or not self.scripted

@@ -37,7 +37,9 @@ class Answers:
     def heard(self, run: str, answer: Answer) -> None:
         """The server answered a report of ``run``."""
         with self._lock:
-            self._run(run).heard = answer
+            # it may answer a report that went before the one in which the run acknowledged
+            left = tuple(each for each in answer.directives if each.id not in self._done)
+            self._run(run).heard = replace(answer, directives=left)
 
     def kept(self, run: str, report: Report) -> Answer:
         """The answer to a report of ``run`` that is now on disk."""

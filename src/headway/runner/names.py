@@ -48,9 +48,12 @@ def slurm_name(stem: str, environ: Mapping[str, str]) -> str | None:
 
 
 def attempt_id(runner: str, ordinal: int, environ: Mapping[str, str]) -> str:
-    """Id of the runner's ``ordinal``-th attempt (from 1). Within a Slurm job, runners of all nodes share it."""
-    job = environ.get("SLURM_JOB_ID")
-    if not job:
+    """Id of the runner's ``ordinal``-th attempt (from 1).
+
+    Runners on several hosts share it within a Slurm job, and where ``HEADWAY_ATTEMPT`` says the same to all of them.
+    """
+    job, base = environ.get("SLURM_JOB_ID"), environ.get("HEADWAY_ATTEMPT")
+    if not job and not base:
         return f"runner-{runner}-{ordinal}"
-    base = f"slurm-{job}-{environ.get('SLURM_RESTART_COUNT') or 0}"
+    base = base or f"slurm-{job}-{environ.get('SLURM_RESTART_COUNT') or 0}"
     return base if ordinal == 1 else f"{base}.{ordinal}"

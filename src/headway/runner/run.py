@@ -27,12 +27,10 @@ from headway.runner.notices import Notices
 from headway.runner.output import Output
 from headway.runner.request import RunRequest
 from headway.runner.signals import Signals
-from headway.runner.tracking import RELAY_VARIABLE, RUNNER_VARIABLE, Tracking, problem_of
+from headway.runner.tracking import GRACE, RELAY_VARIABLE, RUNNER_VARIABLE, Tracking, problem_of
 
 _LONGEST_DELAY: Final = 60.0
 _LOOK_SECONDS: Final = 0.2
-_SIGNAL_GRACE: Final = 30.0
-"""Seconds that the rest of a process group is waited for after a signal ended the command."""
 _OWN: Final = (
     *("HEADWAY_URL", "HEADWAY_TOKEN", "HEADWAY_JOB", "HEADWAY_ATTEMPT", RUNNER_VARIABLE, RELAY_VARIABLE),
     *("KUBEFLOW_TRAINER_SERVER_URL", "KUBEFLOW_TRAINER_SERVER_TOKEN"),
@@ -154,7 +152,7 @@ class _Attempts:
         if self._paused or self._commands.stopping.is_set():
             child.end_group(self._commands.grace, kill=True)
         elif self._asked():
-            child.end_group(_SIGNAL_GRACE, kill=False)
+            child.end_group(GRACE, kill=False)
         tail = () if self._output is None else self._output.finish()
         self._output = None
         return exit_code(code), ending_of(code, tail, asked=self._paused or self._asked())

@@ -20,6 +20,7 @@ from headway.protocol.lifecycle import Command, Lifecycle, LifecycleKind
 from headway.protocol.report import Ending
 from headway.reporter.folders import Folders, private_folder
 from headway.reporter.identity import new_run_id
+from headway.reporter.settings import Settings
 from headway.reporter.watchdog import STACKS_VARIABLE
 from headway.runner.answers import Answers
 from headway.runner.enrol import Connector, Enrolment, enrol
@@ -41,6 +42,10 @@ _LEAST_SECONDS: Final = 0.2
 
 _EVENT_SECONDS: Final = 5.0
 """What the user's own command gets for the last events, once the run is over."""
+
+GRACE: Final = 30.0
+"""Seconds that processes get between SIGTERM and SIGKILL, unless whoever stops them says otherwise."""
+_TORCHRUN_GRACE: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
 
 RUNNER_VARIABLE: Final = "HEADWAY_RUNNER"
 """Tells a runner within a runner that the job is tracked already."""
@@ -157,6 +162,10 @@ class Tracking:
             "KUBEFLOW_TRAINER_SERVER_URL": self._relay.status_url,
             "KUBEFLOW_TRAINER_SERVER_TOKEN": str(self._token_file),
         }
+        environ.setdefault("HEADWAY_GRACE", f"{GRACE:g}")
+        # torchrun passes SIGTERM on, and kills whoever has not ended after this many seconds.
+        if (grace := Settings.from_env(environ).grace) >= 1:
+            environ.setdefault(_TORCHRUN_GRACE, f"{grace:.0f}")
         if self._request.stall_floor is not None:
             environ["HEADWAY_STALL_FLOOR"] = f"{self._request.stall_floor:g}"
         reachable_without_proxy(environ)

@@ -124,6 +124,7 @@ def _directives(action: ActionState, now: float) -> Iterable[Directive]:
             kind=DirectiveKind.CHECKPOINT,
             reason=action.request.reason,
             deadline=deadline,
+            then=action.id if action.kind in _ENDING else None,
         )
     nearly_over = now >= end - min(END_SECONDS, notice / 2)
     if action.kind in _ENDING and action.heard_at is None and (not saving or nearly_over):

@@ -80,7 +80,8 @@ def outcome(job: TrackedJob, where: Overall) -> Outcome:
             if attempt.lost_at is not None:
                 return Outcome(State.LOST, "no word from its runner, which had paused it", ending, end.ended_at)
             return Outcome(State.PAUSED, None, ending, end.ended_at)
-        state = State.RESTARTING if end.restarting else _STATES[ending.kind]
+        own = end.ending is None or end.ending.kind is not ending.kind
+        state = State.RESTARTING if end.restarting else _state(ending.kind, own=own)
         return Outcome(state, None if end.restarting else ending.message, ending, end.ended_at)
     if attempt.lost_at is not None:
         return _own_word(attempt, where) or Outcome(
@@ -98,7 +99,12 @@ def _own_word(attempt: AttemptState, where: Overall) -> Outcome | None:
         return None
     _, at, own = writer.ending
     ending = _refined(own.kind, own, own, attempt, where)
-    return Outcome(_STATES[ending.kind], ending.message, ending, at)
+    return Outcome(_state(ending.kind, own=True), ending.message, ending, at)
+
+
+def _state(kind: EndingKind, *, own: bool) -> State:
+    """A run that was preempted by its own word has stopped: only a platform knows whether it will start it again."""
+    return State.STOPPED if own and kind is EndingKind.PREEMPTED else _STATES[kind]
 
 
 def _by_itself(attempt: AttemptState, where: Overall) -> Outcome:
@@ -124,6 +130,8 @@ def _platform_ending(job: TrackedJob, attempt: AttemptState, end: RunnerState, w
     kind = said.kind
     if kind in _GOOD and said.exit_code not in (None, 0):
         kind = EndingKind.FAILED
+    if kind in (EndingKind.COMPLETED, EndingKind.FAILED) and own is not None and own.kind is EndingKind.PREEMPTED:
+        kind = EndingKind.PREEMPTED  # it obeyed a signal, whatever exit code that came to
     asked = any(action.ends for action in job.actions if action.attempt == attempt.id)
     if asked and not (kind in _GOOD and where.complete):
         kind = EndingKind.CANCELLED

@@ -191,7 +191,26 @@ def test_the_environment_is_the_users_plus_what_finds_the_relay(launcher: Any, s
     assert given["no_proxy"] == "example.com,127.0.0.1"
     assert not Path(given["KUBEFLOW_TRAINER_SERVER_TOKEN"]).exists(), "it goes with the runner"
     untouched = {name for name in given if not name.startswith(("HEADWAY_", "KUBEFLOW_"))} - set(launcher.environ)
-    assert untouched <= {"MINE", "http_proxy", "NO_PROXY", "no_proxy", "LC_CTYPE"}
+    assert untouched <= {
+        "MINE",
+        "http_proxy",
+        "NO_PROXY",
+        "no_proxy",
+        "LC_CTYPE",
+        "PYTHONPATH",
+        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT",
+    }
+    assert (given["HEADWAY_GRACE"], given["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"]) == ("30", "30")
+
+
+def test_the_grace_is_the_users_own(launcher: Any) -> None:
+    names = ("HEADWAY_GRACE", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT")
+    code = f"import os; print(*(os.environ[name] for name in {names}))"
+    for extra, expected in (
+        ({"HEADWAY_GRACE": "90"}, "90 90"),
+        ({"HEADWAY_GRACE": "90", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "60"}, "90 60"),
+    ):
+        assert launcher.run(launcher.python(code), environ=extra).stdout.split() == expected.split()
 
 
 def test_headway_disabled_leaves_only_the_command(launcher: Any, client: Client) -> None:

@@ -49,3 +49,6 @@ def test_within_slurm_all_nodes_arrive_at_the_same_name_and_attempt() -> None:
     assert attempt_id("A", 1, {**environ, "SLURM_RESTART_COUNT": "2"}) == "slurm-77-2"
     assert attempt_id("A", 2, environ) == "slurm-77-0.2"
     assert attempt_id("A", 2, {}) == "runner-A-2"
+    told = {"HEADWAY_ATTEMPT": "night-3"}
+    assert attempt_id("A", 1, told) == attempt_id("B", 1, told) == "night-3"
+    assert attempt_id("A", 2, told) == "night-3.2"

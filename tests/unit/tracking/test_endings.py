@@ -305,7 +305,7 @@ def test_restarting_is_not_an_end():
         (EndingKind.FAILED, State.FAILED, "Failed at 5 %"),
         (EndingKind.CANCELLED, State.STOPPED, "Stopped at 5 %"),
         (EndingKind.DEADLINE, State.FAILED, "Failed at 5 %"),
-        (EndingKind.PREEMPTED, State.PREEMPTED, "Preempted at 5 %"),
+        (EndingKind.PREEMPTED, State.STOPPED, "Stopped at 5 %"),
     ],
 )
 def test_a_job_that_reports_by_itself_ends_by_its_own_word(kind: EndingKind, state: State, summary: str):
