@@ -62,6 +62,12 @@ class EtaEstimate:
     high: float
     basis: str
     """What the estimate rests on, in words."""
+    step_seconds: float | None = None
+    """The pace that it rests on."""
+    steps: float | None = None
+    """Over how many steps that was measured."""
+    pause_seconds: float | None = None
+    """What evaluations, checkpoints and other pauses add ahead."""
 
 
 class _Seen(NamedTuple):
@@ -208,7 +214,9 @@ class EtaEstimator:
         high = rest + seen.above + max(0.0, age - allowed)
         if not math.isfinite(high):
             return None
-        return EtaEstimate(rest, low, high, _basis(pace, ahead))
+        return EtaEstimate(
+            rest, low, high, _basis(pace, ahead), pace.seconds_per_step, pace.steps, ahead.seconds or None
+        )
 
     def _outdated(self, known: _Known, step: float) -> bool:
         """Whether there is news: many intervals since, or a few that are not as those before."""

@@ -111,6 +111,12 @@ class Eta:
     """Unix seconds."""
     basis: str
     """What the estimate rests on, in words."""
+    step_seconds: float | None = None
+    """The pace that it rests on."""
+    steps: float | None = None
+    """Over how many steps that was measured."""
+    pause_seconds: float | None = None
+    """What evaluations, checkpoints and other pauses add ahead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

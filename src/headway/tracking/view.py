@@ -150,6 +150,9 @@ def _eta(estimate: EtaEstimate | None, now: float) -> Eta | None:
         high=estimate.high,
         finish_at=now + estimate.seconds,
         basis=estimate.basis,
+        step_seconds=estimate.step_seconds,
+        steps=estimate.steps,
+        pause_seconds=estimate.pause_seconds,
     )
 
 

@@ -2107,6 +2107,12 @@ export interface components {
             readonly finishAt: components["schemas"]["Number"];
             /** @description What the estimate rests on, in words. */
             readonly basis: string;
+            /** @description The pace that it rests on. */
+            readonly stepSeconds?: components["schemas"]["Number"];
+            /** @description Over how many steps that was measured. */
+            readonly steps?: components["schemas"]["Number"];
+            /** @description What evaluations, checkpoints and other pauses add ahead. */
+            readonly pauseSeconds?: components["schemas"]["Number"];
         };
         /** @description Everything there is to say of one job. */
         readonly Job: {

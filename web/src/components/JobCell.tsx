@@ -5,6 +5,7 @@ import { keyText } from "../api/types";
 import { useI18n } from "../i18n";
 import { age, contactAge, isStale, metric, percentOf, remaining } from "../model/job";
 import type { Column } from "../model/listing";
+import { summaryText, verdictText } from "../model/sentences";
 import { hasEnded, standing, stateTone, verdictSince } from "../model/verdict";
 import { followLink, href, useAddress } from "../router";
 import { Cost } from "./Cost";
@@ -27,7 +28,7 @@ export function JobCell({ column, seen }: Props) {
     case "namespace":
       return <Text value={job.namespace} />;
     case "state":
-      return <StateLabel state={job.state} summary={job.summary} />;
+      return <State seen={seen} />;
     case "verdict":
       return <JobVerdict seen={seen} />;
     case "progress":
@@ -82,12 +83,18 @@ function Name({ seen: { job } }: { readonly seen: Seen }) {
   );
 }
 
+function State({ seen: { job } }: { readonly seen: Seen }) {
+  return <StateLabel state={job.state} summary={summaryText(job, useI18n())} />;
+}
+
 export function JobVerdict({ seen: { job } }: { readonly seen: Seen }) {
-  const { format } = useI18n();
+  const writer = useI18n();
+  const { format } = writer;
   const since = verdictSince(job);
   const words = useAtNow((now) => (since === null ? null : format.span(now - since)));
+  const why = useAtNow((now) => verdictText(job, standing(job), now, writer));
   return (
-    <span title={standing(job)[0]?.text}>
+    <span title={why ?? undefined}>
       <VerdictLabel verdict={job.verdict} since={words} />
     </span>
   );

@@ -1,5 +1,5 @@
 /** What a message catalogue is: English gives the keys; a catalogue that lacks one does not compile. */
-import type en from "./en";
+import english from "./en";
 
 /** A text, or its forms by plural category (Intl.PluralRules) of the parameter `count`. `{name}` stands for a parameter. */
 export type Text = string | Plural;
@@ -8,7 +8,9 @@ export interface Plural {
   readonly other: string;
 }
 
-export type MessageKey = keyof typeof en;
+export type MessageKey = keyof typeof english;
+/** Whether there is such a message. */
+export const isMessageKey = (key: string): key is MessageKey => Object.hasOwn(english, key);
 export type Catalogue = Readonly<Record<MessageKey, Text>>;
 /** The part of a catalogue that has the same keys as an English part. */
 export type Part<T> = Readonly<Record<keyof T, Text>>;

@@ -22,6 +22,8 @@ export interface Format {
   /** A count: `41,200`. */
   count(value: Maybe): string | null;
   percent(value: Maybe): string | null;
+  /** A percentage in two significant digits, given in percent: `0.3%`, `-12%`. */
+  share(percent: Maybe): string | null;
   money(amount: Maybe): string | null;
   /** A number with one or two digits: device-hours and other amounts. */
   amount(value: Maybe): string | null;
@@ -126,6 +128,8 @@ function makeFormat(locale: string, timeZone?: string): Format {
     },
     count: (value) => (isKnown(value) ? number(value, { maximumFractionDigits: 0 }) : null),
     percent: (value) => (isKnown(value) ? number(Math.floor(value) / 100, { style: "percent" }) : null),
+    share: (percent) =>
+      isKnown(percent) ? number(percent / 100, { style: "percent", maximumSignificantDigits: 2 }) : null,
     money(amount) {
       if (!isKnown(amount)) return null;
       const digits = Math.abs(amount) >= 100 ? 0 : 2;

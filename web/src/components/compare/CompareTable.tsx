@@ -9,6 +9,7 @@ import { useAtNow } from "../../api/react";
 import { useI18n } from "../../i18n";
 import { type MetricCell, type MetricColumn, type Parameters, type ParameterValue, ranked } from "../../model/compare";
 import { percentOf, runTime } from "../../model/job";
+import { summaryText } from "../../model/sentences";
 import { followLink } from "../../router";
 import { Cost } from "../Cost";
 import { Swatch } from "../chart/Swatch";
@@ -170,7 +171,7 @@ function Row({ run: { seen, colour, label }, place, onRemove, children }: RowPro
         {job.state === "Running" ? (
           <VerdictLabel verdict={job.verdict} />
         ) : (
-          <StateLabel state={job.state} summary={job.summary} />
+          <StateLabel state={job.state} summary={summaryText(job, { t, format })} />
         )}
       </td>
       <td>

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { useAtNow } from "../../api/react";
 import { useI18n } from "../../i18n";
 import type { Concern } from "../../model/fleet";
+import { conditionText, summaryText } from "../../model/sentences";
 import { followLink } from "../../router";
 import { StateLabel } from "../StateLabel";
 import { VerdictLabel } from "../VerdictLabel";
@@ -38,10 +39,12 @@ export function Concerns({ concerns }: { readonly concerns: readonly Concern[] }
 }
 
 function Row({ concern: { seen, condition, since, rate, devices } }: { readonly concern: Concern }) {
-  const { t, format } = useI18n();
+  const writer = useI18n();
+  const { t, format } = writer;
   const { job, key } = seen;
+  const summary = summaryText(job, writer);
   const age = useAtNow((now) => format.span(now - since));
-  const text = condition ? condition.text : job.summary;
+  const text = useAtNow((now) => (condition ? conditionText(condition, now, writer) : summary));
   const holds = [
     devices !== null && t("fleet.devices", { count: devices }),
     rate !== null && t("fleet.perHour", { amount: format.money(rate) ?? "" }),
@@ -52,7 +55,7 @@ function Row({ concern: { seen, condition, since, rate, devices } }: { readonly 
         {condition ? (
           <VerdictLabel verdict={condition.type} since={age} />
         ) : (
-          <StateLabel state={job.state} summary={job.summary} />
+          <StateLabel state={job.state} summary={summary} />
         )}
       </div>
       <div className="hw-concern__job">

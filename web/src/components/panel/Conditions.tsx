@@ -3,6 +3,8 @@ import { Alert } from "@patternfly/react-core";
 import { useNow } from "../../api/react";
 import type { Condition, Severity } from "../../api/types";
 import { useI18n } from "../../i18n";
+import { isMessageKey } from "../../i18n/catalogue";
+import { conditionText, figureText } from "../../model/sentences";
 
 const VARIANTS: Readonly<Record<Severity, "danger" | "warning" | "info">> = {
   critical: "danger",
@@ -31,7 +33,7 @@ export function Conditions({ conditions }: { readonly conditions: readonly Condi
               </>
             }
           >
-            <p className="hw-condition-text">{condition.text}</p>
+            <p className="hw-condition-text">{conditionText(condition, now, { t, format })}</p>
             <p className="hw-fact-note">
               {step === null ? t("jobs.since", { moment: since }) : t("job.sinceStep", { moment: since, step })}
             </p>
@@ -44,29 +46,20 @@ export function Conditions({ conditions }: { readonly conditions: readonly Condi
 }
 
 export function Evidence({ evidence }: { readonly evidence: NonNullable<Condition["evidence"]> }) {
-  const { t, format } = useI18n();
+  const writer = useI18n();
   const figures = Object.entries(evidence);
   if (figures.length === 0) return null;
   return (
-    <dl className="hw-evidence" aria-label={t("job.evidence")}>
-      {figures.map(([name, value]) => (
-        <div key={name}>
-          <dt>{words(name)}</dt>
-          <dd>
-            {typeof value !== "number"
-              ? String(value ?? "—")
-              : MOMENTS.test(name)
-                ? format.fullMoment(value)
-                : format.value(value)}
-          </dd>
-        </div>
-      ))}
+    <dl className="hw-evidence" aria-label={writer.t("job.evidence")}>
+      {figures.map(([name, value]) => {
+        const [label, words] = figureText(name, value, isMessageKey, writer);
+        return (
+          <div key={name}>
+            <dt>{label}</dt>
+            <dd>{words}</dd>
+          </div>
+        );
+      })}
     </dl>
   );
 }
-
-/** Names of figures that are points in time. */
-const MOMENTS = /At$|^lastContact$/;
-
-/** `slopeLow` as `slope low`. */
-const words = (name: string): string => name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();

@@ -6,6 +6,7 @@ import { useNow } from "../../api/react";
 import type { Seen } from "../../api/store";
 import type { Attempt, Condition, Job } from "../../api/types";
 import { useI18n } from "../../i18n";
+import { conditionText } from "../../model/sentences";
 import { severityTone } from "../../model/verdict";
 import { Figure } from "../Figure";
 
@@ -162,7 +163,7 @@ function ConditionList({ conditions }: { readonly conditions: readonly Condition
               {format.moment(condition.since, now)} ·{" "}
               {condition.until ? t("history.lasted", { duration: lasted }) : t("history.stands", { duration: lasted })}
             </span>
-            <p className="hw-fact-note">{condition.text}</p>
+            <p className="hw-fact-note">{conditionText(condition, now, { t, format })}</p>
           </li>
         );
       })}

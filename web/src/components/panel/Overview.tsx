@@ -6,6 +6,7 @@ import type { Job } from "../../api/types";
 import { useI18n } from "../../i18n";
 import { isKnown } from "../../model/format";
 import { evaluationMetrics, metricName, percentOf, remaining, runTime } from "../../model/job";
+import { basisText, resumedText, summaryText, verdictText } from "../../model/sentences";
 import { hasEnded, standing, stateTone } from "../../model/verdict";
 import { Cost } from "../Cost";
 import { Figure } from "../Figure";
@@ -15,16 +16,19 @@ import { Facts } from "./Facts";
 import { MainCurves } from "./MainCurves";
 
 export function Overview({ seen }: { readonly seen: Seen<Job> }) {
-  const { t } = useI18n();
+  const writer = useI18n();
+  const { t } = writer;
   const { job } = seen;
   const conditions = standing(job);
+  // In English the server says more of a run that goes well than its figures alone.
+  const calm = writer.language === "en" ? job.verdictText : verdictText(job, conditions, seen.at, writer);
   return (
     <>
       <Headline seen={seen} />
       {conditions.length > 0 ? (
         <Conditions conditions={conditions} />
       ) : (
-        job.verdictText && <p className="hw-verdict-text">{job.verdictText}</p>
+        calm && <p className="hw-verdict-text">{calm}</p>
       )}
       <MainCurves seen={seen} />
       <section aria-label={t("job.figures")}>
@@ -43,7 +47,8 @@ export function Overview({ seen }: { readonly seen: Seen<Job> }) {
 
 /** The bar, steps, epochs, and the time that is left with its interval. */
 function Headline({ seen }: { readonly seen: Seen<Job> }) {
-  const { t, format } = useI18n();
+  const writer = useI18n();
+  const { t, format } = writer;
   const { job } = seen;
   const now = useNow();
   const left = remaining(seen, now);
@@ -71,7 +76,7 @@ function Headline({ seen }: { readonly seen: Seen<Job> }) {
             <Tile label={t("job.ran")}>
               <Figure value={format.duration(runTime(job, now))} />
             </Tile>
-            <Tile label={t("job.ended")} note={job.summary}>
+            <Tile label={t("job.ended")} note={summaryText(job, writer)}>
               <Figure value={format.moment(job.endedAt, now)} />
             </Tile>
           </>
@@ -100,10 +105,10 @@ function Headline({ seen }: { readonly seen: Seen<Job> }) {
       </dl>
       <p className="hw-headline-note">
         {[
-          ended || job.state === "Running" ? null : job.summary,
+          ended || job.state === "Running" ? null : summaryText(job, writer),
           !ended && phase && phase !== "train" ? t(`phase.${phase}`) : null,
-          job.resumed,
-          job.eta && !ended ? t("job.basis", { basis: job.eta.basis }) : null,
+          resumedText(job, writer),
+          job.eta && !ended ? t("job.basis", { basis: basisText(job.eta, writer) }) : null,
         ]
           .filter(Boolean)
           .join(" · ")}

@@ -4,6 +4,7 @@ import fleet from "./fleet";
 import job from "./job";
 import jobs from "./jobs";
 import shell from "./shell";
+import why from "./why";
 import words from "./words";
 
-export default { ...shell, ...words, ...jobs, ...job, ...compare, ...fleet, ...chart } as const;
+export default { ...shell, ...words, ...why, ...jobs, ...job, ...compare, ...fleet, ...chart } as const;

@@ -5,6 +5,16 @@ import fleet from "./fleet";
 import job from "./job";
 import jobs from "./jobs";
 import shell from "./shell";
+import why from "./why";
 import words from "./words";
 
-export default { ...shell, ...words, ...jobs, ...job, ...compare, ...fleet, ...chart } satisfies Catalogue as Catalogue;
+export default {
+  ...shell,
+  ...words,
+  ...why,
+  ...jobs,
+  ...job,
+  ...compare,
+  ...fleet,
+  ...chart,
+} satisfies Catalogue as Catalogue;

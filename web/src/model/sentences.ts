@@ -1,0 +1,263 @@
+/**
+ * What the server says in English, said again from the figures that it rests on, in the viewer's language. Pure. Null where
+ * figures are missing: then the server's own words stand.
+ */
+import type { Condition, ConditionType, Eta, Job, JobRow, Verdict } from "../api/types";
+import type { MessageKey, Parameters } from "../i18n/catalogue";
+import { type Format, isKnown } from "./format";
+import { percentOf } from "./job";
+import { hasEnded } from "./verdict";
+
+/** How to write in the viewer's language. */
+export interface Writer {
+  readonly t: (key: MessageKey, parameters?: Parameters) => string;
+  readonly format: Format;
+}
+
+type Evidence = Readonly<Record<string, string | number | null | undefined>>;
+
+/** The figures of one condition, read one by one: what is missing makes the clause that needs it null. */
+class Figures {
+  readonly #evidence: Evidence;
+  readonly #format: Format;
+  readonly condition: Condition;
+  readonly now: number;
+
+  constructor(condition: Condition, now: number, format: Format) {
+    this.condition = condition;
+    this.#evidence = condition.evidence ?? {};
+    this.#format = format;
+    this.now = now;
+  }
+
+  number(name: string): number | null {
+    const value = this.#evidence[name];
+    return isKnown(value as number) ? (value as number) : null;
+  }
+
+  text(name: string): string | null {
+    const value = this.#evidence[name];
+    return typeof value === "string" && value !== "" ? value : null;
+  }
+
+  count = (name: string): string | null => this.#format.count(this.number(name));
+  value = (name: string): string | null => this.#format.value(this.number(name));
+  share = (name: string): string | null => this.#format.share(this.number(name));
+  time = (name: string): string | null => this.#format.stepTime(this.number(name));
+
+  /** How long the condition has stood. */
+  get duration(): string | null {
+    return this.#format.duration((this.condition.until ?? this.now) - this.condition.since);
+  }
+
+  get sinceStep(): string | null {
+    return this.#format.count(this.condition.sinceStep);
+  }
+}
+
+type Clause = string | null;
+type Say = (key: MessageKey, parameters: Readonly<Record<string, string | number | null | undefined>>) => Clause;
+
+/** A message with its parameters; null when one of them is not known. */
+const sayer =
+  ({ t }: Writer): Say =>
+  (key, parameters) => {
+    const known: Record<string, string | number> = {};
+    for (const [name, value] of Object.entries(parameters)) {
+      if (value === null || value === undefined) return null;
+      known[name] = value;
+    }
+    return t(key, known);
+  };
+
+/** The clauses of each type, what must be said first; those that are null but for the first are left out. */
+const CLAUSES: Readonly<Record<ConditionType, (figures: Figures, say: Say, writer: Writer) => readonly Clause[]>> = {
+  Stalled(f, say, { t }) {
+    const { duration } = f;
+    const phase = f.text("phase");
+    const phaseWords = phase !== null && `phase.${phase}` in PHASES ? t(`phase.${phase}` as MessageKey) : phase;
+    const usual =
+      phase === null
+        ? say("why.Stalled.usual", { gap: f.time("usualGapSeconds"), limit: f.time("limitSeconds") })
+        : null;
+    return [
+      say("why.Stalled", { duration, step: f.count("step") }) ?? say("why.Stalled.start", { duration }),
+      say("why.Stalled.phase", { phase: phaseWords }),
+      usual ?? say("why.Stalled.limit", { limit: f.time("limitSeconds") }),
+      say("why.Stalled.where", { where: f.text("where") }),
+    ];
+  },
+  NonFinite(f, say) {
+    const value = f.text("value") ?? f.value("value");
+    return [say("why.NonFinite", { metric: f.condition.metric, value, step: f.sinceStep })];
+  },
+  Diverging(f, say) {
+    const { metric } = f.condition;
+    const figures = {
+      best: f.value("best"),
+      bestStep: f.count("bestStep"),
+      level: f.value("level"),
+      ratio: f.value("ratio"),
+    };
+    return [say("why.Diverging", { metric, ...figures })];
+  },
+  RestartLoop(f, say) {
+    const count = f.number("attempts");
+    return [
+      say("why.RestartLoop", { count, step: f.count("bestStep") }) ?? say("why.RestartLoop.none", { count }),
+      say("why.RestartLoop.last", { ending: f.text("ending") }),
+    ];
+  },
+  Silent(f, say, { t }) {
+    return [say("why.Silent", { step: f.count("lastStep") }) ?? t("why.Silent.start")];
+  },
+  StragglingRank(f, say) {
+    const step = f.number("step");
+    const lead = f.number("leadStep");
+    const rank = f.count("rank");
+    if ((f.number("lost") ?? 0) > 0) {
+      return [say("why.StragglingRank.lost", { ranks: f.text("ranks"), count: f.number("heard") })];
+    }
+    if (step !== null && lead !== null && step < lead) {
+      return [say("why.StragglingRank", { rank, step: f.count("step"), lead: f.count("leadStep") })];
+    }
+    return [say("why.StragglingRank.elsewhere", { rank })];
+  },
+  Slow(f, say) {
+    const { duration } = f;
+    const paces = { pace: f.time("stepSeconds"), best: f.time("bestStepSeconds") };
+    return [say("why.Slow", { ratio: f.value("ratio"), ...paces, duration })];
+  },
+  Overfitting(f, say) {
+    const { metric } = f.condition;
+    const best = { best: f.value("best"), bestStep: f.count("bestStep") };
+    return [
+      say("why.Overfitting", { metric, ...best, level: f.value("level"), rise: f.share("risePercent") }),
+      say("why.Overfitting.share", { share: f.share("sharePercentAfterBest") }),
+    ];
+  },
+  Plateaued: (f, say, writer) => levelledOff("why.Plateaued", f, say, writer),
+  EvalPlateaued: (f, say, writer) => levelledOff("why.EvalPlateaued", f, say, writer),
+  Frozen(f, say, { t }) {
+    const figures = { value: f.value("value") ?? f.text("value"), count: f.number("reports") };
+    return [
+      say("why.Frozen", { metric: f.condition.metric, ...figures }),
+      f.text("othersMove") === "yes" ? t("why.Frozen.alone") : null,
+    ];
+  },
+  TotalWrong: (f, say) => [say("why.TotalWrong", { step: f.count("step"), total: f.count("totalSteps") })],
+  CheckpointLate: (_f, _say, { t }) => [t("why.CheckpointLate")],
+};
+
+function levelledOff(
+  key: "why.Plateaued" | "why.EvalPlateaued",
+  f: Figures,
+  say: Say,
+  writer: Writer,
+): readonly Clause[] {
+  const { duration, sinceStep } = f;
+  const slope = (name: string) => slopeText(f.share(name), f.text("slopeUnit"), writer);
+  return [
+    say(key, { metric: f.condition.metric, duration, from: sinceStep, to: f.count("lastStep") }),
+    say("why.slope", { low: slope("slopeLow"), high: slope("slopeHigh") }),
+    say("why.most", { amount: f.share("mostPercent") }),
+  ];
+}
+
+/** The server's units are `%/h`, `%/step` and `%/1,000 steps`. */
+function slopeText(amount: string | null, unit: string | null, { t }: Writer): string | null {
+  if (amount === null || unit === null) return null;
+  if (unit === "%/h") return t("why.perHour", { amount });
+  const steps = /^%\/(?:([\d,]+) )?steps?$/.exec(unit);
+  return steps ? t("why.perSteps", { amount, count: Number((steps[1] ?? "1").replaceAll(",", "")) }) : null;
+}
+
+const PHASES = {
+  "phase.init": 1,
+  "phase.compile": 1,
+  "phase.restore": 1,
+  "phase.train": 1,
+  "phase.eval": 1,
+  "phase.checkpoint": 1,
+  "phase.finish": 1,
+};
+
+/** What a condition says and rests on. `now` (Unix seconds) is where what stands reaches to. */
+export function conditionText(condition: Condition, now: number, writer: Writer): string {
+  const [main, ...more] =
+    CLAUSES[condition.type]?.(new Figures(condition, now, writer.format), sayer(writer), writer) ?? [];
+  if (!main) return condition.text ?? "";
+  return join([main, ...more], writer);
+}
+
+function join(clauses: readonly Clause[], { t }: Writer): string {
+  return clauses.filter((clause) => clause !== null).reduce((one, other) => t("why.join", { one, other }));
+}
+
+/** What the verdict of a job rests on: the gravest condition, or how the run goes. Null for one that does not run. */
+export function verdictText(job: JobRow, standing: readonly Condition[], now: number, writer: Writer): string | null {
+  const [gravest] = standing;
+  if (gravest) return conditionText(gravest, now, writer);
+  const calm: readonly Verdict[] = ["Starting", "Undecided", "Progressing", "Finishing"];
+  return job.verdict !== null && calm.includes(job.verdict) ? writer.t(`course.${job.verdict}` as MessageKey) : null;
+}
+
+/** The state in words, with where the job stands. */
+export function summaryText(job: JobRow & Partial<Pick<Job, "ending">>, { t, format }: Writer): string {
+  const state = t(`state.${job.state}`);
+  const step = format.count(job.progress.step);
+  const total = format.count(job.progress.totalSteps);
+  const percent = format.percent(percentOf(job));
+  if (job.state === "Complete") {
+    if (step === null || total === null || (job.progress.step ?? 0) >= (job.progress.totalSteps ?? 0)) return state;
+    return t(job.ending?.kind === "early_stopped" ? "summary.early" : "summary.stepsOf", { state, step, total });
+  }
+  if (job.state === "Running") {
+    return percent === null ? t("summary.unknown", { state }) : t("summary.percent", { state, percent });
+  }
+  if (!hasEnded(job.state) && !["Preempted", "Restarting", "Paused"].includes(job.state)) return state;
+  if (percent !== null) return t("summary.percent", { state, percent });
+  return step === null ? state : t("summary.steps", { state, step });
+}
+
+/** Where the present attempt began below the one before it; null when it did not. */
+export function resumedText(job: Job, { t, format }: Writer): string | null {
+  if (job.resumed === null) return null;
+  const from = job.attempts.at(-1)?.resumedFromStep;
+  if (!isKnown(from)) return t("resumed.start");
+  const total = job.progress.totalSteps;
+  const percent = isKnown(total) && total > 0 ? format.percent((100 * from) / total) : null;
+  return percent === null ? t("resumed.step", { step: format.count(from) ?? "" }) : t("resumed.at", { percent });
+}
+
+/** What an estimate of the end rests on. */
+export function basisText(eta: Eta, writer: Writer): string {
+  const { t, format } = writer;
+  const time = format.stepTime(eta.stepSeconds);
+  if (time === null || !isKnown(eta.steps)) return eta.basis;
+  const pauses = format.duration(eta.pauseSeconds);
+  return join(
+    [t("basis.pace", { time, count: Math.round(eta.steps) }), pauses && t("basis.pauses", { duration: pauses })],
+    writer,
+  );
+}
+
+const NAMED_PREFIX = "evidence.";
+/** Names of figures that are points in time. */
+const MOMENTS = /At$|^lastContact$/;
+
+/** One figure of the evidence: its name and value as they are shown. `isKey` tells which messages there are. */
+export function figureText(
+  name: string,
+  value: string | number | null | undefined,
+  isKey: (key: string) => key is MessageKey,
+  { t, format }: Writer,
+): readonly [name: string, value: string] {
+  const key = NAMED_PREFIX + name;
+  const label = isKey(key) ? t(key) : name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
+  if (typeof value !== "number") return [label, value === null || value === undefined ? "—" : value];
+  if (MOMENTS.test(name)) return [label, format.fullMoment(value) ?? "—"];
+  if (/percent/i.test(name)) return [label, format.share(value) ?? "—"];
+  if (/seconds$/i.test(name)) return [label, format.stepTime(value) ?? "—"];
+  return [label, format.value(value) ?? "—"];
+}
