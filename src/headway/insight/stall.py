@@ -11,7 +11,6 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import median
 from typing import Any, Final
 
 from headway.insight import wording
@@ -24,10 +23,13 @@ _FIRST: Final = 5
 _RECENT: Final = 50
 _EARLY: Final = 2
 """Gaps, besides the one before the first step, from which on the pace is evident enough for a first limit."""
-_EARLY_FACTOR: Final = 20.0
-"""In usual (median) early gaps: one of them may still hold a compilation."""
+_STUCK: Final = 3
+"""Late reports in a row after which they are believed."""
 _USUAL_FACTOR: Final = 5.0
 _LONGEST_FACTOR: Final = 2.0
+_OFTEN: Final = 3
+_RARE_FACTOR: Final = 3.0
+"""For a longest gap that has come less often than :data:`_OFTEN`: the next may well be longer."""
 _LIKE_LONGEST: Final = 0.6
 _EARLIER_FACTOR: Final = 3.0
 _PHASE_FACTOR: Final = 3.0
@@ -47,7 +49,7 @@ class StallWatch:
     """The gaps between advances of one run, and the one that is open now."""
 
     __slots__ = (
-        "_count", "_early", "_first", "_first_gap", "_gaps", "_held", "_in_phases", "_longest", "_phase", "_phase_since",
+        "_count", "_early", "_first", "_first_gap", "_gaps", "_held", "_in_phases", "_late", "_longest", "_phase", "_phase_since",
         "_phases", "_since", "_step", "settings",
     )  # fmt: skip
 
@@ -71,6 +73,8 @@ class StallWatch:
         self._first = 0.0
         self._since: float | None = None
         self._held: float | None = None
+        self._late = 0
+        """Reports in a row that were overtaken."""
 
     def begin_attempt(self, step: float | None, t: float) -> None:
         """Begin an attempt at time ``t``, at ``step`` if known. Lengths of phases and of the first gap are remembered."""
@@ -104,17 +108,23 @@ class StallWatch:
         """Take in that the run stood at ``step`` at time ``t``: a point, or a beat with a step that did not move.
 
         ``phase`` None says nothing, but a step that advances without a word is training. ``blind``: nothing was heard since
-        the last word, though more was to be expected, so this gap is not the run's and is not learnt from.
+        the last word, though more was to be expected, so this gap is not the run's and is not learnt from. A report that was
+        overtaken by a later one (an older time, a lower step) is passed over.
         """
         if not math.isfinite(t):
             return
         if self._since is None:
             self._since = t
         if step is not None and self._step is not None and step < self._step:
+            if t < self._since and self._late < _STUCK:
+                self._late += 1
+                return
+            self._late = 0
             self._step = step
             self._advance(t, None)
         elif step is not None and (self._step is None or step > self._step):
             known = self._step is not None
+            self._late = 0
             self._step = step
             self._advance(t, t - self._since if not blind and (known or self._count == 0) else None)
             if phase is None:
@@ -138,9 +148,10 @@ class StallWatch:
         if not self._gaps:
             if len(self._early) < _EARLY:
                 return unknown
-            return max(floor, _EARLY_FACTOR * median(self._early), _LONGEST_FACTOR * max(self._early), self._first_gap)
-        longest_ever = self._longest[0] if self._longest else 0.0
-        return max(floor, _USUAL_FACTOR * max(self._gaps), _LONGEST_FACTOR * longest_ever)
+            return max(floor, _USUAL_FACTOR * max(self._early), self._first_gap)
+        longest_ever, _, times = self._longest or (0.0, 0.0, 0)
+        factor = _LONGEST_FACTOR if times >= _OFTEN else _RARE_FACTOR
+        return max(floor, _USUAL_FACTOR * max(self._gaps), factor * longest_ever)
 
     def age(self, now: float, *, heard: float | None = None) -> float:
         """Seconds of standstill at ``now``, as they count against :meth:`limit`. ``heard``: as in :meth:`finding`."""

@@ -33,6 +33,8 @@ _RARE: Final = 14.0
 _LEAST_THRESHOLD: Final = 11.5
 """What a sum must exceed: a false alarm in e to the 14 seconds at the least, in e to the 11.5 values."""
 _CEILING: Final = 2.0
+_STUCK: Final = 3
+"""Late reports in a row after which they are believed."""
 _LEAST_VALUES: Final = 4
 _LEAST_SD: Final = 0.02
 _MIDDLE_ERROR: Final = 1.1
@@ -92,8 +94,8 @@ class SlowWatch:
     """The step times of one run, against the best it can do."""
 
     __slots__ = (
-        "_block", "_block_seconds", "_count", "_error", "_lower", "_pending", "_phase", "_pool", "_recent", "_sd", "_seconds",
-        "_step", "_sums", "_t", "_threshold", "_unit", "_work", "_work_done", "settings",
+        "_block", "_block_seconds", "_count", "_error", "_late", "_lower", "_pending", "_phase", "_pool", "_recent", "_sd",
+        "_seconds", "_step", "_sums", "_t", "_threshold", "_unit", "_work", "_work_done", "settings",
     )  # fmt: skip
 
     def __init__(self, settings: SlowSettings = SlowSettings()) -> None:
@@ -118,6 +120,8 @@ class SlowWatch:
         self._t = 0.0
         self._work: float | None = None
         self._count = 0
+        self._late = 0
+        """Reports in a row that were overtaken."""
         self._phase = False
         self._unit = 0.0
         """Work that one value covers; 0: not known yet."""
@@ -136,8 +140,9 @@ class SlowWatch:
     def observe(self, step: float, t: float, *, phase: str | None = None, work: float | None = None) -> None:
         """Take in that ``step`` steps were complete at time ``t``.
 
-        An interval in which another phase than training was declared is left out. ``work`` is what is done so far in
-        units that cost the same (tokens, samples), for steps of unequal size.
+        A report that was overtaken by a later one is passed over; an interval in which another phase than training was
+        declared is left out. ``work`` is what is done so far in units that cost the same (tokens, samples), for steps of
+        unequal size.
         """
         if not (math.isfinite(step) and math.isfinite(t)):
             return
@@ -146,6 +151,10 @@ class SlowWatch:
         if self._count and (work is None) != (self._work is None):
             self._pool = None
             self._step = None
+        if self._step is not None and step < self._step and t < self._t and self._late < _STUCK:
+            self._late += 1
+            return
+        self._late = 0
         if self._step is None or step < self._step or t < self._t:
             self._reset(step, t, work)
             return
@@ -246,7 +255,7 @@ class SlowWatch:
         self._step = step
         self._t = t
         self._work = work
-        self._count = 0
+        self._count = self._late = 0
         self._phase = False
         self._unit = self._work_done = self._seconds = 0.0
         self._block = array("f")

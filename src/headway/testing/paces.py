@@ -165,7 +165,7 @@ def _resume(rng: random.Random) -> Plan:
 
 def _compile(rng: random.Random) -> Plan:
     plan = _plain("compile", rng)
-    return replace(plan, start=plan.seconds * rng.uniform(10, 300))
+    return replace(plan, start=min(1500.0, plan.seconds * rng.uniform(10, 300)))
 
 
 def _period(plan: Plan, rng: random.Random, least: float, most: float) -> tuple[int, float]:
