@@ -1,6 +1,6 @@
 """How often Headway's verdicts are right, beside the stopping rules in use today, on curves with known labels.
 
-    python benchmarks/insight.py --curves DIR [--synthetic 1000] [--details] [--json FILE]
+    python benchmarks/insight.py --curves DIR [--synthetic 1000 [--first-seed 0]] [--details] [--json FILE]
 
 DIR holds NAME.csv (step, epoch, loss, eval_loss, learning_rate, grad_norm) and LABELS.csv. Each curve is replayed point by
 point. A rule's alarm is its first one (Headway's: the first Plateaued, Diverging, NonFinite or Overfitting) before 95 % of
@@ -58,6 +58,14 @@ class Labelled:
     total: int
     forbidden: set[str]
     points: list[Point]
+    begin: int = 0
+    """Where step numbers begin."""
+    told: bool = True
+    """Whether a watcher is told the total."""
+
+    def share(self, step: float) -> float:
+        """How much of the run is done at ``step``."""
+        return (step - self.begin) / (self.total - self.begin)
 
 
 @dataclass
@@ -100,9 +108,9 @@ def read(folder: Path) -> Iterator[Labelled]:
 def score(tally: Tally, curve: Labelled, alarm: float | None, kinds: set[str]) -> str:
     """Count one curve; ``kinds`` are all kinds alarmed on it (a patience rule's alarm counts as a plateau)."""
     tally.forbidden += bool(kinds & curve.forbidden)
-    end = min(1.0, curve.points[-1].step / curve.total)
-    useful = min(curve.onset / curve.total, end)
-    at = alarm / curve.total if alarm is not None else None
+    end = min(1.0, curve.share(curve.points[-1].step))
+    useful = min(curve.share(curve.onset), end)
+    at = curve.share(alarm) if alarm is not None else None
     if at is not None:
         tally.lost += max(0.0, useful - at)
         tally.saved += end - max(useful, at)
@@ -121,17 +129,17 @@ def score(tally: Tally, curve: Labelled, alarm: float | None, kinds: set[str]) -
 
 
 def of_headway(tally: Tally, curve: Labelled) -> str:
-    watcher = Watcher(RunInsight(), curve.total)
-    started = time.perf_counter()
+    watcher = Watcher(RunInsight(), curve.total if curve.told else None)
+    started = time.process_time()
     for point in curve.points:
         watcher.see(point)
-    tally.seconds += time.perf_counter() - started
+    tally.seconds += time.process_time() - started
     tally.points += len(curve.points)
     tally.flips.append(len(watcher.timeline) - 1)
     alarms = [
         (condition.detected_step, KIND[condition.type])
         for condition in [*watcher.ended, *watcher.standing.values()]
-        if condition.type in KIND and condition.detected_step < 0.95 * curve.total
+        if condition.type in KIND and curve.share(condition.detected_step) < 0.95
     ]
     return score(tally, curve, min(alarms)[0] if alarms else None, {kind for _, kind in alarms})
 
@@ -142,7 +150,7 @@ def of_rule(tally: Tally, curve: Labelled, name: str) -> str:
     counts = {metric: sum(metric in point.metrics for point in curve.points) for metric in order}
     metric = order[0] if counts[order[0]] >= 5 else max(order, key=counts.__getitem__)
     alarm, fired = None, 0
-    started = time.perf_counter()
+    started = time.process_time()
     for point in curve.points:
         if metric in point.metrics:
             tally.points += 1
@@ -150,7 +158,7 @@ def of_rule(tally: Tally, curve: Labelled, name: str) -> str:
                 fired += 1
                 if alarm is None and point.step < 0.95 * curve.total:
                     alarm = point.step
-    tally.seconds += time.perf_counter() - started
+    tally.seconds += time.process_time() - started
     tally.flips.append(fired)
     spike_rule = name in ("Page-Hinkley", "LLM Foundry KillLossSpike")
     kinds = {"diverge"} if spike_rule else {"plateau", "diverge", "nan", "overfit"}
@@ -230,9 +238,9 @@ def synthetic(seed: int) -> tuple[str, list[tuple[str, float]], float | None, fl
     return curve.name, alarms, seen[0], seen[1]
 
 
-def synthetic_table(count: int) -> None:
+def synthetic_table(count: int, first: int) -> None:
     with ProcessPoolExecutor(2) as pool:
-        results = list(pool.map(synthetic, range(count), chunksize=20))
+        results = list(pool.map(synthetic, range(first, first + count), chunksize=20))
     false = [name for name, alarms, _, _ in results if any(still >= 0.02 for _, still in alarms)]
     print(
         f"\n{count} synthetic healthy runs: {len(false)} false alarms (2 % or more still to come) {' '.join(false[:5])}"
@@ -257,6 +265,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--curves", type=Path, help="folder of labelled curves")
     parser.add_argument("--synthetic", type=int, default=0, metavar="N", help="also N synthetic runs")
+    parser.add_argument("--first-seed", type=int, default=0, help="seed of the first of them")
     parser.add_argument("--details", action="store_true", help="what became of each curve")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     parser.add_argument("--points", type=int, default=100_000, help="points for the measurement of memory")
@@ -275,7 +284,7 @@ def main() -> None:
         f"\nmemory: {bytes_per_metric(options.points):,} bytes for one metric and its run at {options.points:,} points"
     )
     if options.synthetic:
-        synthetic_table(options.synthetic)
+        synthetic_table(options.synthetic, options.first_seed)
     if options.json:
         options.json.write_text(
             json.dumps({"rules": [figures(name, tally, len(curves)) for name, tally in tallies.items()]})

@@ -127,6 +127,10 @@ class Axis:
         """Position of ``step``: cumulative learning rate where it is known, the step itself where it is not."""
         return self._at(self._sums, step) if self.rated else step
 
+    def xs(self, steps: list[float]) -> list[float]:
+        """Positions of ``steps``: :meth:`x` of each."""
+        return [self._at(self._sums, step) for step in steps] if self.rated else steps
+
     def ahead(self, total: float | None) -> float:
         """How much of x is still to come: at most, where the schedule is not known; as much as so far without a total."""
         first = self.first_step if self.first_step is not None else self.last_step

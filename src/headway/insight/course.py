@@ -7,7 +7,8 @@ from typing import Final
 
 from headway.insight import wording
 from headway.insight.axis import Axis
-from headway.insight.plateau import WORTH_HAVING, Course, Forecast, Look
+from headway.insight.forecast import WORTH_HAVING, Forecast
+from headway.insight.plateau import Course, Look
 from headway.insight.series import MetricSeries
 from headway.insight.texts import Pace, remaining
 from headway.insight.watch import MetricWatch
@@ -66,7 +67,8 @@ def _undecided(series: MetricSeries, axis: Axis, look: Look, total: int | None) 
         return f"{series.name} gets worse: slope 95 % CI {interval} over the last {wording.span(worse.seconds, worse.steps)}"
     flat = look.longest_flat
     if flat is None:
-        return f"the course of {series.name} is not clear yet; at most {wording.percent(look.forecast.most)} better to come"
+        most = replace(look.forecast, ahead=axis.ahead(total)).most
+        return f"the course of {series.name} is not clear yet; at most {wording.percent(max(0.0, most))} better to come"
     pace = Pace(axis, flat)
     text = f"no measurable improvement of {series.name} for {wording.span(pace.seconds, pace.steps)}"
     more = points_needed(flat, axis, total, series.count)

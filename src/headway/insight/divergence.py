@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from statistics import median
 from typing import Final
 
+from headway.insight.order import median
 from headway.insight.series import MetricSeries, noise
 
 _FEW: Final = 64
 _VERY_FEW: Final = 24
 _LEAST_RATIO: Final = math.log(1.5)
 _DEVIATIONS: Final = 4.5
+_DEVIATIONS_FEW: Final = 3.0
+"""Among very few values, those of the departure itself make up much of what is taken for noise."""
 _NEAR_ZERO: Final = 0.01
 """A loss that begins below this and never improves is near zero by design (a KL penalty, say), and may rise."""
 _PART_OF_RANGE: Final = 0.03
@@ -79,7 +81,7 @@ class DivergenceJudge:
             self._grace = max(0, self._grace - 1)
             return
         if value > self.best:
-            self._watch(series, step, value, level, few=few)
+            self._watch(series, step, value, level)
             return
         self._end_excursion()
         if self._above or self.standing:
@@ -88,9 +90,11 @@ class DivergenceJudge:
     def _limit(self, series: MetricSeries) -> float:
         values = series.history.recent(96)
         logs = type(values)("d", map(math.log, values))
-        return max(_LEAST_RATIO, _DEVIATIONS * noise(logs))
+        part = min(1.0, series.count / _VERY_FEW)
+        deviations = _DEVIATIONS_FEW + part * (_DEVIATIONS - _DEVIATIONS_FEW)
+        return max(_LEAST_RATIO, deviations * noise(logs))
 
-    def _watch(self, series: MetricSeries, step: float, value: float, level: float, *, few: bool) -> None:
+    def _watch(self, series: MetricSeries, step: float, value: float, level: float) -> None:
         away = math.log(value / self.best)
         if away <= _LEAST_RATIO and not (self._above or self.standing):
             self._end_excursion()
@@ -106,7 +110,7 @@ class DivergenceJudge:
         self._above += 1
         self._recovered = 0
         self._peak = max(self._peak, level)
-        if self._above >= max(3 if few else 6, 0.02 * series.count) and not self._coming_back(series, level):
+        if self._above >= lasting(series.count) and not self._coming_back(series, level):
             since = self.standing.since if self.standing else self._onset
             self.standing = Departure(since=since, best=self.best, best_step=self.best_step, level=level)
 
@@ -135,3 +139,8 @@ class DivergenceJudge:
         if self._recovered >= (3 if series.count < _FEW else 6):
             self.standing = None
             self._peak = -math.inf
+
+
+def lasting(count: int) -> float:
+    """How many values in a row tell a departure from an excursion: three of a few dozen, then a share of all."""
+    return max(min(6.0, max(3.0, 0.1 * count)), 0.02 * count)

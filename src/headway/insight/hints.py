@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from statistics import median
 from typing import Final
 
 from headway.insight import wording
 from headway.insight.axis import Axis
+from headway.insight.order import median
 from headway.insight.series import MetricSeries
 
 _VOCABULARIES: Final = (28_996, 30_522, 32_000, 32_128, 50_257, 50_265, 50_304, 128_256, 151_936, 250_002, 256_000)

@@ -9,9 +9,11 @@ million points, at most 12 levels of 64 buckets of three doubles.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from statistics import median
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Final, NamedTuple
+
+from headway.insight.order import median
 
 LEAF: Final = 8
 """Points in a leaf."""
@@ -19,6 +21,10 @@ _RAW: Final = 96
 _WIDTH: Final = 64
 _MEDIAN_FROM: Final = 80
 """From so many points in a window on, batches are made of medians of :data:`LEAF` points."""
+
+
+_Bucket = tuple[float, float, float]
+"""Mean of the steps, level, count."""
 
 
 class Batch(NamedTuple):
@@ -77,35 +83,51 @@ class ExponentialHistogram:
         """Steps of :meth:`recent`."""
         return self._steps[-count:]
 
-    def _buckets(self, start: float) -> Iterator[tuple[float, float, float]]:
-        for level in reversed(self._levels):
-            for index in range(0, len(level), 3):
-                if level[index] >= start:
-                    yield level[index], level[index + 1], level[index + 2]
-
     def batches(self, start: float, *, most: int = 24) -> list[Batch]:
-        """Cut all points from step ``start`` on into at most ``most`` batches of (nearly) equal count, oldest first.
+        """All points from step ``start`` on, in at most ``most`` batches: :meth:`windows` for one."""
+        return self.windows((start,), most=most)[0]
 
-        A window of fewer than 80 points is cut into batches of equally many, the oldest ones that do not fill one left out:
-        their mean, or median from three on. A longer one is built from medians of eight.
+    def windows(self, starts: Sequence[float], *, most: int = 24) -> list[list[Batch]]:
+        """For each step of ``starts``: all points from there on, in at most ``most`` batches, oldest first.
+
+        Batches are of (nearly) equal count. A window of fewer than 80 points is cut into batches of equally many, the oldest
+        ones that do not fill one left out: their mean, or median from three on. A longer one is built from medians of eight.
         """
-        first = sum(1 for step in self._steps if step < start)
-        steps, values = self._steps[first:], self._values[first:]
-        buckets = list(self._buckets(start))
-        total = len(steps) + int(sum(count for _, _, count in buckets))
-        if total < _MEDIAN_FROM and not buckets:
-            return _raw_batches(steps, values, most)
-        for at in range(0, len(steps), LEAF):
-            end = at + LEAF if len(steps) - at >= 2 * LEAF else len(steps)
-            buckets.append((sum(steps[at:end]) / (end - at), median(values[at:end]), end - at))
-            if end == len(steps):
-                break
-        return _merged_batches(buckets, total, most)
+        coarse: list[_Bucket] = []
+        for level in reversed(self._levels):
+            coarse += zip(level[::3], level[1::3], level[2::3], strict=True)
+        fine: list[_Bucket] = []
+        found = []
+        for start in starts:
+            first = bisect_left(self._steps, start)
+            left = [bucket for bucket in coarse if bucket[0] >= start] if coarse and not first else []
+            total = len(self._steps) - first + int(sum([bucket[2] for bucket in left]))
+            if total < _MEDIAN_FROM and not left:
+                found.append(_raw_batches(self._steps[first:], self._values[first:], most))
+                continue
+            if first:
+                ends = _leaves(self._steps[first:], self._values[first:])
+            else:
+                ends = fine = fine or _leaves(self._steps, self._values)
+            found.append(_merged_batches(left + ends, total, most))
+        return found
+
+
+def _leaves(steps: array[float], values: array[float]) -> list[_Bucket]:
+    leaves, count = [], len(steps)
+    for at in range(0, count, LEAF):
+        end = at + LEAF if count - at >= 2 * LEAF else count
+        leaves.append((sum(steps[at:end]) / (end - at), median(values[at:end]), float(end - at)))
+        if end == count:
+            break
+    return leaves
 
 
 def _raw_batches(steps: array[float], values: array[float], most: int) -> list[Batch]:
     total = len(steps)
     size = max(1, -(-total // most))
+    if size == 1:
+        return list(map(Batch, steps, values))
     batches = []
     for at in range(total % size, total, size):
         chunk = values[at : at + size]
@@ -114,7 +136,7 @@ def _raw_batches(steps: array[float], values: array[float], most: int) -> list[B
     return batches
 
 
-def _merged_batches(buckets: list[tuple[float, float, float]], total: int, most: int) -> list[Batch]:
+def _merged_batches(buckets: list[_Bucket], total: int, most: int) -> list[Batch]:
     wanted = total / min(most, max(1, total // LEAF))
     batches: list[Batch] = []
     seen = step_sum = value_sum = weight = 0.0

@@ -12,9 +12,9 @@ from array import array
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import median
 from typing import Final
 
+from headway.insight.order import median
 from headway.insight.series import MetricSeries, noise
 from headway.insight.trend import trend
 
@@ -28,6 +28,8 @@ _TRAIN_FALL: Final = 0.15
 _LEAST_RISE: Final = 0.03
 _DEVIATIONS: Final = 2.0
 _CONFIRM_FROM: Final = 12
+_CONFIRMED: Final = 3
+"""Looks in a row that must agree, where there are so many evaluations that one of them is not a long time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +100,7 @@ class OverfitJudge:
                 self.standing = None
             return
         self._times_seen += 1
-        if self._times_seen >= (2 if len(self._levels) >= _CONFIRM_FROM else 1):
+        if self._times_seen >= (_CONFIRMED if len(self._levels) >= _CONFIRM_FROM else 1):
             self.standing = found
 
     def _smooth(self) -> list[float]:

@@ -4,34 +4,31 @@ A rule of patience asks "was there evidence of improvement in the last k reports
 question is turned: is the *upper* confidence bound of what is still to come below a margin worth having? The slope of a
 trailing window, times what is left of the run, bounds it from above, as long as the curve goes on slowing down.
 
-Five windows (fractions of the run so far) are looked at whenever the number of points has grown by 8 %; two looks in a row
-must agree. A shorter window that measures improvement overrules a longer one that does not.
+Five windows (see :mod:`headway.insight.forecast`) are looked at whenever the number of points has grown by 8 %; two looks in a
+row must agree. A shorter window that measures improvement overrules a longer one that does not.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from statistics import median
 from typing import Final
 
 from headway.insight.axis import Axis
+from headway.insight.forecast import NEGLIGIBLE, WORTH_HAVING, Forecast, forecasts, onset, since_raised
 from headway.insight.metrics import Role
+from headway.insight.order import median
 from headway.insight.series import MetricSeries, noise
-from headway.insight.trend import Interval, Trend, trend
 
-WORTH_HAVING: Final = 0.02
-"""Improvement still to come, relative to the level, below which it is not worth the wait."""
-NEGLIGIBLE: Final = 0.005
-"""Improvement still to come that is negligible even when it is measurable."""
-_WINDOWS: Final = (0.75, 0.5, 0.33, 0.2, 0.12)
 _GROWTH: Final = 1.08
+_CONFIRM: Final = 1.04
+"""A plateau that was seen once is looked at again sooner."""
+_LONG_WINDOWS: Final = 2
+"""Windows of half of the run and more: what they show needs no second window to agree."""
 _FIRST_LOOK: Final = 24
 _FIRST_LOOK_EVAL: Final = 12
-_BATCHES: Final = 10
-_BATCHES_EVAL: Final = 7
 _EARLIEST: Final = 0.03
 _LATEST: Final = 0.95
 _COOL_DOWN: Final = 0.8
@@ -54,51 +51,6 @@ class Course(StrEnum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
-    """What a window says of the improvement still to come, relative to the scale (0.02 is two per cent)."""
-
-    trend: Trend
-    scale: float
-    ahead: float
-    """What is left of the run, in units of x."""
-
-    @property
-    def most(self) -> float:
-        """Upper bound: what verdicts rest on."""
-        return -self.trend.decide.low * self.ahead / self.scale
-
-    @property
-    def least(self) -> float:
-        """Lower bound; positive when improvement is measurable."""
-        return -self.trend.decide.high * self.ahead / self.scale
-
-    @property
-    def likely(self) -> float:
-        """Point estimate."""
-        return -self.trend.slope * self.ahead / self.scale
-
-    @property
-    def quoted(self) -> Interval:
-        """95 % interval of the improvement still to come."""
-        return self.trend.quote.scaled(-self.ahead / self.scale)
-
-    @property
-    def gained(self) -> float:
-        """Improvement over the window itself."""
-        return -self.trend.slope * self.trend.width / self.scale
-
-    @property
-    def improving(self) -> bool:
-        """Improvement is measurable, and more than negligible."""
-        return self.trend.decide.high < 0 and self.likely > NEGLIGIBLE
-
-    @property
-    def flat(self) -> bool:
-        """No change can be measured."""
-        return self.trend.decide.low <= 0 <= self.trend.decide.high
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Look:
     """What one look found."""
@@ -116,25 +68,6 @@ class Look:
         return next((forecast for forecast in self.forecasts if forecast.flat), None)
 
 
-def forecasts(series: MetricSeries, axis: Axis, total: float | None) -> tuple[Forecast, ...]:
-    """Forecast of each trailing window that has enough batches, longest first."""
-    found = []
-    first = axis.first_step if axis.first_step is not None else 0.0
-    ahead = axis.ahead(total)
-    needed = _BATCHES_EVAL if series.is_evaluation else _BATCHES
-    for fraction in _WINDOWS:
-        start = axis.last_step - fraction * (axis.last_step - first)
-        batches = series.history.batches(start)
-        if len(batches) < needed:
-            continue
-        steps = [batch.step for batch in batches]
-        seen = trend(steps, [axis.x(step) for step in steps], [batch.level for batch in batches])
-        scale = series.scale(seen.level) if seen else 0.0
-        if seen and scale > 0:
-            found.append(Forecast(trend=seen, scale=scale, ahead=ahead))
-    return tuple(found)
-
-
 def judge(found: tuple[Forecast, ...], count: int, shortest: float = 0.0) -> Look | None:
     """The course that the forecasts of several windows amount to; None without any.
 
@@ -150,9 +83,10 @@ def judge(found: tuple[Forecast, ...], count: int, shortest: float = 0.0) -> Loo
     if (
         whole
         and chosen.most < WORTH_HAVING
+        and (chosen.at_best or _agreed(found, whole, chosen))
         and chosen.gained < 2 * WORTH_HAVING
         and (chosen.least <= 0 or chosen.most < NEGLIGIBLE)
-        and (chosen.trend.decide.low == 0 or chosen.most - chosen.least < _VAGUE)
+        and (chosen.at_best or chosen.most - chosen.least < _VAGUE)
         and not any(forecast.improving for forecast in recent)
     ):
         course, basis = Course.PLATEAU, chosen
@@ -163,6 +97,11 @@ def judge(found: tuple[Forecast, ...], count: int, shortest: float = 0.0) -> Loo
     else:
         course, basis = Course.UNDECIDED, chosen
     return Look(course=course, count=count, forecast=basis, forecasts=found)
+
+
+def _agreed(found: tuple[Forecast, ...], whole: list[Forecast], chosen: Forecast) -> bool:
+    """Whether a short window does not stand alone: the upper bound of another one is below the margin, too."""
+    return found.index(chosen) < _LONG_WINDOWS or sum(forecast.most < WORTH_HAVING for forecast in whole) > 1
 
 
 class PlateauJudge:
@@ -191,6 +130,10 @@ class PlateauJudge:
         look = judge(forecasts(series, axis, total), series.count, _EPOCHS * epoch if epoch else 0.0)
         if look is None:
             return False
+        if look.course is Course.PLATEAU and self.standing is not Course.PLATEAU:
+            since = since_raised(series, axis, total)
+            if since is not None and since.trend.lenient.high < 0 and since.likely > NEGLIGIBLE:
+                look = replace(look, course=Course.UNDECIDED)
         course = look.course
         self.uninformative = course is not Course.PROGRESSING and near_zero_by_design(series)
         share = 0.5 if total is None else (axis.last_step - axis.first_step) / max(total - axis.first_step, 1e-9)
@@ -199,6 +142,8 @@ class PlateauJudge:
         if self.standing is not Course.PLATEAU and (untimely or self.uninformative or spent or axis.warming(total)):
             course = Course.UNDECIDED if course is Course.PLATEAU else course
         self._settle(course, series, look)
+        if course is Course.PLATEAU and self.standing is not course:
+            self._due = series.count * _CONFIRM
         self.look, self._previous = look, course
         return True
 
@@ -210,7 +155,7 @@ class PlateauJudge:
         elif course is self._previous:
             self.standing = course
             if course is Course.PLATEAU:
-                self.since = onset(series, look)
+                self.since = onset(series, look.forecast)
                 self._best = min(batch.level for batch in series.history.batches(-math.inf))
         elif self.standing is None:
             self.standing = course if course is Course.PROGRESSING else Course.UNDECIDED
@@ -237,16 +182,3 @@ def near_zero_by_design(series: MetricSeries) -> bool:
     levels = array("d", [batch.level for batch in series.history.batches(-math.inf)])
     smooth = [median(levels[at : at + 3]) for at in range(len(levels) - 2)]
     return smooth[0] - min(smooth) < _LEARNT * noise(levels)
-
-
-def onset(series: MetricSeries, look: Look) -> float:
-    """Step since which the level has stayed within the margin of where it is now."""
-    basis = look.forecast
-    batches = series.history.batches(-math.inf, most=96)
-    margin = WORTH_HAVING * basis.scale
-    since = basis.trend.first_step
-    for batch in reversed(batches):
-        if batch.level - basis.trend.level > margin and batch.step < basis.trend.last_step:
-            break
-        since = batch.step
-    return since

@@ -6,14 +6,18 @@ import math
 from array import array
 from collections.abc import Mapping
 from itertools import pairwise
-from statistics import median
 from typing import Final
 
 from headway.insight.histogram import ExponentialHistogram
 from headway.insight.metrics import Role, role_of, sign_of
+from headway.insight.order import median
 
 SHORT: Final = 8
 """Values in the short median that stands for "now"."""
+
+
+_FINEST: Final = 6
+"""Decimal digits beyond which rounding hides nothing."""
 
 
 class MetricSeries:
@@ -75,3 +79,14 @@ def noise(values: array[float]) -> float:
     steps = [after - before for before, after in pairwise(values)]
     centre = median(steps)
     return 1.4826 * median([abs(step - centre) for step in steps]) / math.sqrt(2)
+
+
+def resolution(values: array[float]) -> float:
+    """The step of decimal rounding that all values stand on: 0.01 for 3.28, 3.3; 0.0 where there is none coarser than 1e-6."""
+    digits = 0
+    for value in values:
+        while abs(value - round(value, digits)) > 1e-9 * abs(value):
+            digits += 1
+            if digits > _FINEST:
+                return 0.0
+    return float(10.0**-digits)

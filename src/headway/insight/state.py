@@ -42,6 +42,8 @@ class RunState:
         self._declared = dict(directions)
         self._chosen = metric
         self._start = 0.0
+        self._newest: Mapping[str, Cell] = {}
+        """What the newest point said: the same again at the same step is a report that came twice."""
         self._grown: dict[MetricWatch, PlateauJudge] = {}
         """What has taken in values since trends were looked at last."""
         self._epochs: tuple[float, float, float, float] | None = None
@@ -65,6 +67,9 @@ class RunState:
         """Take in one point. Points come in order; one from before the last in time is late, and changes nothing."""
         step, t = float(point.step), self._start + point.t
         axis = self.axis
+        if step == axis.last_step and point.metrics == self._newest:
+            return
+        self._newest = point.metrics
         if step < axis.last_step:
             if t < axis.last_t:
                 return

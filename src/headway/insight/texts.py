@@ -13,8 +13,9 @@ from headway.insight import wording
 from headway.insight.axis import Axis
 from headway.insight.divergence import Departure
 from headway.insight.findings import Evidence, Finding
+from headway.insight.forecast import Forecast
 from headway.insight.overfit import Overfit
-from headway.insight.plateau import Forecast, Look
+from headway.insight.plateau import Look
 from headway.insight.series import MetricSeries
 from headway.protocol.verdict import ConditionType
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from itertools import combinations
 from typing import Final
+
+from headway.insight.order import median
 
 DECIDE: Final = 2.576
 """Standard normal quantile of a 99 % interval: what verdicts rest on."""
@@ -41,16 +43,11 @@ class Slopes:
 
     def __init__(self, xs: Sequence[float], ys: Sequence[float]) -> None:
         self.points = len(xs)
-        pairs = list(zip(xs, ys, strict=True))
-        self._slopes = sorted(
-            [
-                (y - below) / (x - before)
-                for at, (x, y) in enumerate(pairs)
-                for before, below in pairs[:at]
-                if x > before
-            ]
-        )
-        self.slope = median(self._slopes) if self._slopes else 0.0
+        pairs = zip(xs, ys, strict=True)
+        slopes = [(y - below) / (x - before) for (before, below), (x, y) in combinations(pairs, 2) if x > before]
+        slopes.sort()
+        self._slopes = slopes
+        self.slope = median(slopes) if slopes else 0.0
 
     def interval(self, z: float) -> Interval:
         """Interval of the slope at the two-sided standard normal quantile ``z``."""

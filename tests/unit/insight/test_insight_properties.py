@@ -117,6 +117,7 @@ def test_healthy_runs_are_left_in_peace() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_at_most_two_false_alarms_on_a_thousand_healthy_runs() -> None:
     wrong = [alarms for seed in range(1000) if (alarms := false_alarms(healthy(seed)))]
     assert len(wrong) <= 2, wrong

@@ -1,0 +1,175 @@
+"""What the trailing windows of a metric say of the improvement still to come.
+
+Five windows, as fractions of the run so far. The slope of each, times what is left of the run, bounds what is to come from
+above, as long as the curve goes on slowing down. What rounding may hide is added to the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Final
+
+from headway.insight.axis import Axis
+from headway.insight.order import median
+from headway.insight.series import MetricSeries, noise, resolution
+from headway.insight.trend import Interval, Trend, trend
+
+WORTH_HAVING: Final = 0.02
+"""Improvement still to come, relative to the level, below which it is not worth the wait."""
+NEGLIGIBLE: Final = 0.005
+"""Improvement still to come that is negligible even when it is measurable."""
+_WINDOWS: Final = (0.75, 0.5, 0.33, 0.2, 0.12)
+_BATCHES: Final = 10
+_BATCHES_EVAL: Final = 7
+_AHEAD: Final = 0.25
+"""Towards the end of a run little is left to improve in: a plateau must be one for this share of the run so far, as well."""
+_RECENT: Final = 96
+_AT_BEST_FROM: Final = 12
+_AT_BEST: Final = 0.4
+_MORE_OFTEN: Final = 1.0
+_RAISED: Final = 3.0
+_ONSET_BATCHES: Final = 96
+_ONSET_NOISE: Final = 0.9
+"""Standard deviations of one batch by which a median of five of them may stray: two of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What a window says of the improvement still to come, relative to the scale (0.02 is two per cent)."""
+
+    trend: Trend
+    scale: float
+    ahead: float
+    """What is left of the run (at the least, a quarter of what is done), in units of x."""
+    at_best: bool = False
+    """The levels stand at the best that they have ever been, to the last digit, as a capped reward does."""
+
+    @property
+    def most(self) -> float:
+        """Upper bound: what verdicts rest on."""
+        return -self.trend.decide.low * self.ahead / self.scale
+
+    @property
+    def least(self) -> float:
+        """Lower bound; positive when improvement is measurable."""
+        return -self.trend.decide.high * self.ahead / self.scale
+
+    @property
+    def likely(self) -> float:
+        """Point estimate."""
+        return -self.trend.slope * self.ahead / self.scale
+
+    @property
+    def quoted(self) -> Interval:
+        """95 % interval of the improvement still to come."""
+        return self.trend.quote.scaled(-self.ahead / self.scale)
+
+    @property
+    def gained(self) -> float:
+        """Improvement over the window itself."""
+        return -self.trend.slope * self.trend.width / self.scale
+
+    @property
+    def improving(self) -> bool:
+        """Improvement is measurable, and more than negligible."""
+        return self.trend.decide.high < 0 and self.likely > NEGLIGIBLE
+
+    @property
+    def flat(self) -> bool:
+        """No change can be measured."""
+        return self.trend.decide.low <= 0 <= self.trend.decide.high
+
+
+def forecasts(series: MetricSeries, axis: Axis, total: float | None) -> tuple[Forecast, ...]:
+    """Forecast of each trailing window that has enough batches, longest first."""
+    first = axis.first_step if axis.first_step is not None else 0.0
+    starts = [axis.last_step - fraction * (axis.last_step - first) for fraction in _WINDOWS]
+    return _forecasts(series, axis, total, starts)
+
+
+def since_raised(series: MetricSeries, axis: Axis, total: float | None) -> Forecast | None:
+    """Forecast of the window since the level was raised of late; None where it was not, or where that is too short a time ago.
+
+    A level that a restart or other data raised, and that falls again, is no plateau, though a window over both looks flat.
+    """
+    first = axis.first_step if axis.first_step is not None else 0.0
+    late = series.history.batches(axis.last_step - _WINDOWS[2] * (axis.last_step - first))
+    if len(late) < _BATCHES:
+        return None
+    levels = array("d", [batch.level for batch in late])
+    raised = [level - low for level, low in zip(levels[1:], accumulate(levels, min), strict=False)]
+    at = max(range(len(raised)), key=raised.__getitem__) + 1
+    least = max(NEGLIGIBLE * series.scale(levels[at]), _RAISED * noise(levels))
+    if raised[at - 1] <= least or at + 1 == len(late):
+        return None
+    return next(iter(_forecasts(series, axis, total, [late[at + 1].step])), None)
+
+
+def _forecasts(series: MetricSeries, axis: Axis, total: float | None, starts: list[float]) -> tuple[Forecast, ...]:
+    found = []
+    first = axis.first_step if axis.first_step is not None else 0.0
+    ahead = axis.ahead(None if total is None else max(total, axis.last_step + _AHEAD * (axis.last_step - first)))
+    needed = _BATCHES_EVAL if series.is_evaluation else _BATCHES
+    unseen = resolution(series.history.recent(_RECENT))
+    for batches in series.history.windows(starts):
+        if len(batches) < needed:
+            continue
+        steps = [batch.step for batch in batches]
+        seen = trend(steps, axis.xs(steps), [batch.level for batch in batches])
+        scale = series.scale(seen.level) if seen else 0.0
+        if not seen or scale <= 0:
+            continue
+        at_best = stands_at_best(series, steps[0])
+        if at_best:
+            seen = _bounded(seen)
+        found.append(Forecast(trend=_widened(seen, unseen / seen.width), scale=scale, ahead=ahead, at_best=at_best))
+    return tuple(found)
+
+
+def stands_at_best(series: MetricSeries, start: float) -> bool:
+    """Whether the newest values since ``start`` are as often as not the best there has been, to the last digit.
+
+    Their share must not rise: a success rate that climbs has ever more perfect scores.
+    """
+    steps, values = series.history.recent_steps(_RECENT), series.history.recent(_RECENT)
+    hits = [value == series.low for step, value in zip(steps, values, strict=True) if step >= start]
+    count, half = len(hits), len(hits) // 2
+    if count < _AT_BEST_FROM or sum(hits) < _AT_BEST * count:
+        return False
+    before, after = sum(hits[:half]) / half, sum(hits[half:]) / (count - half)
+    share = sum(hits) / count
+    return after - before <= _MORE_OFTEN * math.sqrt(share * (1 - share) * (1 / half + 1 / (count - half)))
+
+
+def _bounded(seen: Trend) -> Trend:
+    """The trend of what cannot get better."""
+    decide, quote, lenient = (
+        Interval(max(each.low, 0.0), max(each.high, 0.0)) for each in (seen.decide, seen.quote, seen.lenient)
+    )
+    return replace(seen, slope=max(seen.slope, 0.0), decide=decide, quote=quote, lenient=lenient)
+
+
+def _widened(seen: Trend, by: float) -> Trend:
+    if by <= 0:
+        return seen
+    decide, quote, lenient = (
+        Interval(each.low - by, each.high + by) for each in (seen.decide, seen.quote, seen.lenient)
+    )
+    return replace(seen, decide=decide, quote=quote, lenient=lenient)
+
+
+def onset(series: MetricSeries, basis: Forecast) -> float:
+    """Step since which the smoothed level has stayed within the margin, and its noise, of where it is now."""
+    batches = series.history.batches(-math.inf, most=_ONSET_BATCHES)
+    levels = array("d", [batch.level for batch in batches])
+    margin = WORTH_HAVING * basis.scale + _ONSET_NOISE * noise(levels)
+    since = basis.trend.first_step
+    for at in range(len(batches) - 1, -1, -1):
+        smooth = median(levels[max(0, at - 2) : at + 3])
+        if smooth - basis.trend.level > margin and batches[at].step < basis.trend.last_step:
+            break
+        since = batches[at].step
+    return since
