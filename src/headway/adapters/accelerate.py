@@ -72,7 +72,9 @@ class _Ear:
         if accelerator.sync_gradients:
             self._unclear = self._synced == voice.completed
             self._synced = voice.completed
-        if not self._unclear:
+        if self._unclear:
+            voice.take_back("loss")
+        else:
             voice.note(loss=loss)
 
     @harmless

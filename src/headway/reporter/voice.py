@@ -101,6 +101,10 @@ class Voice(Lane):
         except Exception as error:  # noqa: BLE001 - never into training
             log.debug("a note was not taken in: %r", error)
 
+    def take_back(self, name: str) -> None:
+        """What was noted under this name does not go with the next step."""
+        self._notes.pop(name, None)
+
     @property
     def noted(self) -> Iterable[str]:
         """Names of what goes with the next step."""
