@@ -62,6 +62,7 @@ CASES = {
     "transformers": Case("trainer.py", "transformers", needs="transformers"),
     "trl": Case("trainer.py", "trl", needs="trl", mode=("--mode", "trl")),
     "accelerate": Case("accelerate_loop.py", "accelerate", needs="accelerate"),
+    "tqdm": Case("bars_loop.py", "pytorch", needs="tqdm"),
 }
 
 
