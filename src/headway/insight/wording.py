@@ -33,11 +33,11 @@ def percent(fraction: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time: 6.2 h, 25 min, 40 s."""
+    """A length of time: 6.2 h, 25 min, 40 s, under 1 s."""
     for size, unit in _UNITS:
         if seconds >= 1.5 * size or (unit == "min" and seconds >= 60):
             return f"{number(seconds / size, 2 if seconds / size < 100 else 3)} {unit}"
-    return f"{round(seconds)} s"
+    return "under 1 s" if 0 < seconds < 0.5 else f"{round(seconds)} s"
 
 
 def span(seconds: float, steps: float) -> str:

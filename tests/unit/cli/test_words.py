@@ -35,6 +35,13 @@ def test_duration(seconds: float, text: str) -> None:
     assert words.duration(seconds) == text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(-3, "<1 s"), (0, "<1 s"), (0.9, "<1 s"), (1, "1 s"), (200, "3 min 20 s")]
+)
+def test_what_is_left_is_never_nothing(seconds: float, text: str) -> None:
+    assert words.remaining(seconds) == text
+
+
 def test_other_times() -> None:
     assert [words.span(each) for each in (41, 1500, 22_320, 302_400)] == ["41 s", "25 min", "6.2 h", "3.5 d"]
     assert [words.ago(each) for each in (0.4, 12, 200, 9000)] == ["now", "12 s ago", "3 min ago", "2 h ago"]

@@ -126,7 +126,7 @@ function Progress({ seen: { job } }: { readonly seen: Seen }) {
 
 function Remaining({ seen }: { readonly seen: Seen }) {
   const { format } = useI18n();
-  const words = useAtNow((now) => format.duration(remaining(seen, now)?.seconds));
+  const words = useAtNow((now) => format.remaining(remaining(seen, now)?.seconds));
   return (
     <span className="hw-number">
       <Figure value={words} />

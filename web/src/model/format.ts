@@ -9,6 +9,8 @@ export interface Format {
   readonly locale: string;
   /** `41s`, `3m 20s`, `25m`, `3h 12m`, `2d 4h`: two units at most, rounded down. */
   duration(seconds: Maybe): string | null;
+  /** What is left, as a duration, but `<1s` at the very end: what is not over takes more than none. */
+  remaining(seconds: Maybe): string | null;
   /** A duration in its first unit: `41s`, `25m`, `6.2h`, `3.5d`. */
   span(seconds: Maybe): string | null;
   /** The time of one step: `180ms`, `1.8s`, `41s`, `2m 5s`. */
@@ -84,6 +86,9 @@ function makeFormat(locale: string, timeZone?: string): Format {
   return {
     locale,
     duration,
+    remaining(seconds) {
+      return isKnown(seconds) && seconds < 1 ? `<${unit(1, "second")}` : duration(seconds);
+    },
     span(seconds) {
       if (!isKnown(seconds)) return null;
       const value = Math.max(0, seconds);

@@ -18,6 +18,15 @@ describe("durations", () => {
     expect(en.duration(seconds)).toBe(text);
   });
 
+  it("never says that nothing is left", () => {
+    expect(en.remaining(0)).toBe("<1s");
+    expect(en.remaining(0.99)).toBe("<1s");
+    expect(en.remaining(1)).toBe("1s");
+    expect(en.remaining(200)).toBe("3m 20s");
+    expect(en.remaining(null)).toBeNull();
+    expect(formatFor("ja").remaining(0.5)).toBe("<1 秒");
+  });
+
   it("has one unit in a span", () => {
     expect(en.span(22_320)).toBe("6.2h");
     expect(en.span(302_400)).toBe("3.5d");

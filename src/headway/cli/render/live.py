@@ -122,7 +122,7 @@ def change_line(seen: Seen, view: View) -> Text:
     ]
     remaining = seen.eta_seconds(view.now)
     if remaining is not None:
-        parts.append(f"ETA {words.duration(remaining[0])}")
+        parts.append(f"ETA {words.remaining(remaining[0])}")
     name = metric_name(job, "loss")
     if name is not None:
         parts.append(f"{name} {words.number(job.metrics[name])}")

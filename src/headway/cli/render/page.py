@@ -182,9 +182,9 @@ def eta_words(seen: Seen, view: View) -> str:
         return words.UNKNOWN
     point, low, high = remaining
     interval = (
-        "" if words.duration(low) == words.duration(high) else f" ({words.duration(low)} to {words.duration(high)})"
+        "" if words.remaining(low) == words.remaining(high) else f" ({words.remaining(low)} to {words.remaining(high)})"
     )
-    return f"{words.duration(point)}{interval}, ends {words.moment(view.now + point, view.now)}"
+    return f"{words.remaining(point)}{interval}, ends {words.moment(view.now + point, view.now)}"
 
 
 def _metrics(sheet: Sheet, seen: Seen, history: History) -> None:

@@ -64,6 +64,11 @@ def duration(seconds: float) -> str:
     return f"{days} d {hours} h" if hours and days < 10 else f"{days} d"
 
 
+def remaining(seconds: float) -> str:
+    """What is left, as :func:`duration`, but ``<1 s`` at the very end: what is not over takes more than none."""
+    return "<1 s" if seconds < 1 else duration(seconds)
+
+
 def span(seconds: float) -> str:
     """A duration in one unit: ``25 min``, ``6.2 h``, ``3.5 d``."""
     if seconds < 3600:

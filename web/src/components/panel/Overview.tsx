@@ -84,9 +84,9 @@ function Headline({ seen }: { readonly seen: Seen<Job> }) {
           <>
             <Tile
               label={t("jobs.column.eta")}
-              note={left && range(format.duration(left.low), format.duration(left.high))}
+              note={left && range(format.remaining(left.low), format.remaining(left.high))}
             >
-              <Figure value={format.duration(left?.seconds)} />
+              <Figure value={format.remaining(left?.seconds)} />
             </Tile>
             <Tile
               label={t("jobs.column.finish")}
