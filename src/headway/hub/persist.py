@@ -116,21 +116,26 @@ class Persister:
 
     def _hand_over(self) -> None:
         due, self._due = self._due, []
+        writes: list[tuple[Write, object]] = []
         for entry in due:
             if entry.queue:
-                self._flush(entry)
+                writes += self._group(entry)
+        if writes:
+            self.waiting += len(writes)
+            self._store.submit_all(writes)
 
-    def _flush(self, entry: Entry) -> None:
+    def _group(self, entry: Entry) -> list[tuple[Write, object]]:
+        """What waits of a job, as one group of writes."""
         waiting, entry.queue = entry.queue, []
         batches = [PointBatch(*history) for history, _ in waiting if history is not None]
         document = dump(entry.job, self._clock(), self._write_json)
         last = batches.pop() if batches else None
         key = entry.job.key
-        group = entry.group = Group(waiting, document, len(batches) + 1)
-        self.waiting += group.left
-        for batch in batches:
-            self._store.submit(Write(key=key, points=batch), (entry, group))
-        self._store.submit(Write(key=key, document=document, points=last), (entry, group))
+        tag = (entry, Group(waiting, document, len(batches) + 1))
+        entry.group = tag[1]
+        writes: list[tuple[Write, object]] = [(Write(key, None, batch), tag) for batch in batches]
+        writes.append((Write(key, document, last), tag))
+        return writes
 
     def _done(self, completions: Sequence[Completion]) -> None:
         """Hears the store, in its thread."""

@@ -6,6 +6,7 @@ tuple, which the interpreter sums, compares and packs without a step of bytecode
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
@@ -36,13 +37,15 @@ class Column(NamedTuple):
 class Points(Sequence[Point]):
     """Points, each a :class:`~headway.protocol.report.Point` where one is asked for. Never changed once made."""
 
-    __slots__ = ("columns", "steps", "times")
+    __slots__ = ("columns", "ordered", "steps", "times")
 
     def __init__(self, steps: tuple[int, ...], times: tuple[float, ...], columns: dict[str, Column]) -> None:
         self.steps = steps
         self.times = times
         self.columns = columns
         """By metric, in the order in which they first appear."""
+        self.ordered = tuple(sorted(steps)) == steps and tuple(sorted(times)) == times and math.isfinite(sum(times))
+        """Whether neither steps nor times ever fall: what nearly every report holds."""
 
     @classmethod
     def of(cls, points: Iterable[Point]) -> Points:

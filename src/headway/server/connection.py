@@ -40,6 +40,12 @@ class GatheringTransport:
             self._loop.call_soon(self._flush)
         self._parts.append(data)
 
+    def send(self, data: bytes) -> None:
+        """Sends bytes at once, after what was gathered."""
+        self._flush()
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
     def close(self) -> None:
         """Closes the connection once everything is sent."""
         self._flush()
@@ -86,6 +92,16 @@ class HttpProtocol(BoundedHeads):
         gathering = GatheringTransport(cast("asyncio.Transport", transport), asyncio.get_running_loop())
         super().connection_made(cast("asyncio.Transport", gathering))
 
+    def on_message_begin(self) -> None:
+        """A head follows. What uvicorn makes of one waits until it is known to be uvicorn's."""
+        self.url, self.headers, self.expect_100_continue = b"", [], False
+
+    def _begin(self) -> None:
+        url, headers, expect = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.expect_100_continue = url, expect
+        self.headers += headers
+
     def data_received(self, data: bytes) -> None:
         """Takes in what came."""
         super().data_received(data)
@@ -98,6 +114,7 @@ class HttpProtocol(BoundedHeads):
         if (before is None or before.response_complete) and self.url.startswith(STATUS_PREFIX) and self._is_plain():
             self._held, self._head = [], -math.inf
         else:
+            self._begin()
             super().on_headers_complete()
 
     def _is_plain(self) -> bool:
@@ -132,6 +149,7 @@ class HttpProtocol(BoundedHeads):
     def _hand_on(self) -> None:
         """Gives uvicorn what was held back."""
         held, self._held = self._held or [], None
+        self._begin()
         super().on_headers_complete()
         for part in held:
             super().on_body(part)
@@ -143,7 +161,7 @@ class HttpProtocol(BoundedHeads):
         if not exchange.keep_alive:
             extra = [*extra, _CLOSE]
         lines = [b"%b: %b\r\n" % header for header in (*self.server_state.default_headers, *extra)]
-        self.transport.write(
+        cast("GatheringTransport", self.transport).send(
             b"%bcontent-length: %d\r\n%b%b\r\n%b" % (STATUS_LINE[code], len(body), _FIXED, b"".join(lines), body)
         )
         if _CLOSE in extra:

@@ -103,6 +103,11 @@ class Store(ABC):
     def submit(self, write: Write, tag: object) -> None:
         """Queues a write and returns at once; ``done`` hears its outcome with this ``tag``, also when the store is closed."""
 
+    def submit_all(self, writes: Sequence[tuple[Write, object]]) -> None:
+        """As :meth:`submit` of each write with its tag, in order."""
+        for write, tag in writes:
+            self.submit(write, tag)
+
     @abstractmethod
     def series(self, key: JobKey, query: SeriesQuery) -> list[Series]:
         """History of a job, ordered by attempt (first seen first) then metric name, each by (step, t); empty if there is none.

@@ -151,8 +151,10 @@ class Metric(NamedTuple):
 
     name: str
     means: Sequence[float]
-    counts: Sequence[int]
-    bads: Sequence[int]
+    counts: Sequence[int] | None
+    """None: one sample each."""
+    bads: Sequence[int] | None
+    """None: all samples are finite."""
     places: Sequence[int] | None
 
 
@@ -166,8 +168,8 @@ def checked(points: Sequence[Point]) -> tuple[Sequence[int], Sequence[int], list
     try:
         steps, times = points.steps, [round(seconds * 1000) for seconds in points.times]
         check_names(*points.columns)
-        _check_range(steps)
-        _check_range(times)
+        _check_range(steps, points.ordered)
+        _check_range(times, points.ordered)
         return steps, times, [_metric(name, column) for name, column in points.columns.items()]
     except (OverflowError, ValueError, TypeError) as error:
         raise InvalidError(f"a point cannot be kept: {error}", field="headway.points") from error
@@ -184,13 +186,17 @@ def gather(points: Sequence[Point]) -> dict[str, Columns]:
     result = {}
     for name, means, counts, bads, places in metrics:
         mine = (steps, times) if places is None else (_pick(steps, places), _pick(times, places))
-        result[name] = Columns.raw(*mine, array("d", means), array("q", counts), array("q", bads))
+        ones, none = array("q", counts or (1,) * len(means)), array("q", bads or bytes(8 * len(means)))
+        result[name] = Columns.raw(*mine, array("d", means), ones, none)
     return result
 
 
-def _check_range(values: Sequence[int]) -> None:
-    if values and not -LARGEST < min(values) <= max(values) < LARGEST:
-        raise OverflowError(f"a step or time (in ms) out of {min(values)} to {max(values)} is too large")
+def _check_range(values: Sequence[int], ordered: bool) -> None:
+    if not values:
+        return
+    low, high = (values[0], values[-1]) if ordered else (min(values), max(values))
+    if not -LARGEST < low <= high < LARGEST:
+        raise OverflowError(f"a step or time (in ms) out of {low} to {high} is too large")
 
 
 def _pick(values: array[int], places: Iterable[int]) -> array[int]:
@@ -199,11 +205,14 @@ def _pick(values: array[int], places: Iterable[int]) -> array[int]:
 
 def _metric(name: str, column: Column) -> Metric:
     means, counts, _, bads, places = column
-    if max(counts) > MOST_SAMPLES:
-        raise OverflowError(f"{max(counts)} samples in one point are too many")
-    if any(bads) or not math.isfinite(sum(means)):
-        # whatever the mean of such a point was, no finite sample stands behind it
-        good = [bad < count and math.isfinite(mean) for mean, count, bad in zip(means, counts, bads, strict=True)]
-        means = tuple(mean if fine else math.nan for mean, fine in zip(means, good, strict=True))
-        bads = tuple(bad if fine else count for bad, count, fine in zip(bads, counts, good, strict=True))
-    return Metric(name, means, counts, bads, places)
+    most = max(counts)
+    if most > MOST_SAMPLES:
+        raise OverflowError(f"{most} samples in one point are too many")
+    some = counts if most > 1 else None
+    if not any(bads) and math.isfinite(sum(means)):
+        return Metric(name, means, some, None, places)
+    # whatever the mean of such a point was, no finite sample stands behind it
+    good = [bad < count and math.isfinite(mean) for mean, count, bad in zip(means, counts, bads, strict=True)]
+    means = tuple(mean if fine else math.nan for mean, fine in zip(means, good, strict=True))
+    bads = tuple(bad if fine else count for bad, count, fine in zip(bads, counts, good, strict=True))
+    return Metric(name, means, some, bads if any(bads) else None, places)

@@ -52,7 +52,7 @@ class MemoryStore(Store):
 
     def submit(self, write: Write, tag: object) -> None:
         """See :meth:`Store.submit`."""
-        self._opened().submit(write, tag)
+        self._opened().submit([(write, tag)])
 
     def series(self, key: JobKey, query: SeriesQuery) -> list[Series]:
         """See :meth:`Store.series`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from headway.errors import InvalidError
@@ -17,5 +18,10 @@ def check_names(*names: str) -> None:
         InvalidError: a name holds NUL, or half of a surrogate pair.
     """
     for name in names:
-        if _UNFIT.search(name):
+        if _is_unfit(name):
             raise InvalidError(f"the name {name!r} cannot be kept: it holds a NUL or half a character")
+
+
+@lru_cache(4096)
+def _is_unfit(name: str) -> bool:
+    return _UNFIT.search(name) is not None

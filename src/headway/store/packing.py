@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import sub
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from headway.protocol.report import Point
 from headway.store.columns import Columns, checked
@@ -31,9 +31,6 @@ _COMPRESSION: Final = 1
 """zlib's level: higher ones cost three times the time and save a tenth of the space."""
 
 
-Numbers: TypeAlias = "array[int] | array[float]"
-
-
 class DamagedError(ValueError):
     """The bytes are not what :func:`pack_row` or :func:`pack_chunk` wrote."""
 
@@ -45,24 +42,25 @@ def pack_row(points: Sequence[Point]) -> bytes:
         InvalidError: as :func:`~headway.store.columns.checked`.
     """
     steps, times, metrics = checked(points)
-    blocks = []
+    parts: list[bytes] = []
     before: object = ()
     for name, means, counts, bads, places in metrics:
-        size, label, flags = len(means), name.encode(), 0
-        body: list[Numbers] = [array("d", means)]
+        label, flags, head = name.encode(), 0, len(parts)
+        parts += (b"", label)
         if places == before:
             flags |= _SAME_PLACES
         else:
             before = places
-            body[:0] = [_differences(_at(steps, places)), _differences(_at(times, places))]
-        if max(counts) > 1:
+            parts += (_differences(_at(steps, places)), _differences(_at(times, places)))
+        parts.append(_bytes("d", means))
+        if counts is not None:
             flags |= _COUNTS
-            body.append(array("q", counts))
-        if any(bads):
+            parts.append(_bytes("q", counts))
+        if bads is not None:
             flags |= _BADS
-            body.append(array("q", bads))
-        blocks += [_HEAD.pack(size, flags, len(label)), label, *map(_to_bytes, body)]
-    return b"".join(blocks)
+            parts.append(_bytes("q", bads))
+        parts[head] = _HEAD.pack(len(means), flags, len(label))
+    return b"".join(parts)
 
 
 def _at(values: Sequence[int], places: Sequence[int] | None) -> Sequence[int]:
@@ -103,17 +101,17 @@ def unpack_chunk(data: bytes) -> Columns:
 
 def _pack(columns: Columns) -> bytes:
     size, flags = len(columns), 0
-    body: list[Numbers] = [_differences(columns.steps), _differences(columns.times), columns.means]
+    body = [_differences(columns.steps), _differences(columns.times), _bytes("d", columns.means)]
     if not columns.is_raw():
         flags |= _MERGED
-        body += [columns.lows, columns.highs]
+        body += [_bytes("d", columns.lows), _bytes("d", columns.highs)]
     if columns.counts.count(1) != size:
         flags |= _COUNTS
-        body.append(columns.counts)
+        body.append(_bytes("q", columns.counts))
     if any(columns.bads):
         flags |= _BADS
-        body.append(columns.bads)
-    return b"".join([_HEAD.pack(size, flags, 0), *map(_to_bytes, body)])
+        body.append(_bytes("q", columns.bads))
+    return b"".join([_HEAD.pack(size, flags, 0), *body])
 
 
 def _unpack(data: bytes, offset: int, before: Columns | None) -> tuple[str, Columns, int]:
@@ -148,12 +146,12 @@ def _unpack(data: bytes, offset: int, before: Columns | None) -> tuple[str, Colu
     return name, Columns(steps, times, means, lows, highs, counts, bads), offset
 
 
-def _differences(values: Sequence[int]) -> array[int]:
-    return array("q", [values[0], *map(sub, values[1:], values)]) if values else array("q")
+def _differences(values: Sequence[int]) -> bytes:
+    return _bytes("q", [values[0], *map(sub, values[1:], values)]) if values else b""
 
 
-def _to_bytes(values: Numbers) -> bytes:
+def _bytes(kind: str, values: Sequence[float]) -> bytes:
+    numbers = array(kind, values)
     if sys.byteorder == "big":
-        values = values[:]
-        values.byteswap()
-    return values.tobytes()
+        numbers.byteswap()
+    return numbers.tobytes()

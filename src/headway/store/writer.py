@@ -25,7 +25,7 @@ Chores = Callable[[bool], float]
 """What the writer does between commits. Told whether it is idle; answers in how many seconds it should be asked again."""
 
 MAX_BATCH: Final = 4096
-"""Most writes of one commit: bounds memory and the time until the first is answered."""
+"""Writes from which on a commit takes no more: bounds memory and the time until the first is answered."""
 
 AFTER_FAILURE: Final = 10.0
 """Seconds until chores that failed are tried again."""
@@ -43,10 +43,12 @@ class GroupWriter:
         self._done = done
         self._commit = commit
         self._chores = chores
-        self._queue: SimpleQueue[tuple[Write, object] | None] = SimpleQueue()
+        self._queue: SimpleQueue[Sequence[tuple[Write, object]] | None] = SimpleQueue()
         self._door = threading.Lock()
         self._closed = False
         self._tidy_again = 0.0
+        self.pending = 0
+        """Writes queued and not taken up yet."""
         self.commits = self.writes = self.failed_writes = 0
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
 
@@ -55,22 +57,18 @@ class GroupWriter:
         """Whether :meth:`close` has been called."""
         return self._closed
 
-    @property
-    def pending(self) -> int:
-        """Writes queued and not taken up yet."""
-        return self._queue.qsize()
-
     def start(self) -> None:
         """Starts the thread."""
         self._thread.start()
 
-    def submit(self, write: Write, tag: object) -> None:
-        """Queues a write; after :meth:`close` it fails at once."""
+    def submit(self, writes: Sequence[tuple[Write, object]]) -> None:
+        """Queues writes, each with its tag; after :meth:`close` they fail at once."""
         with self._door:
             if not self._closed:
-                self._queue.put((write, tag))
+                self._queue.put(writes)
+                self.pending += len(writes)
                 return
-        self._report([Completion(tag, UnavailableError("the store is closed"))])
+        self._report([Completion(tag, UnavailableError("the store is closed")) for _, tag in writes])
 
     def close(self) -> None:
         """Lets the thread finish what is queued, and waits for it. May be called twice."""
@@ -86,6 +84,8 @@ class GroupWriter:
         while True:
             batch, ended = self._take(wait)
             if batch:
+                with self._door:
+                    self.pending -= len(batch)
                 self._write(batch)
             if ended:
                 return
@@ -96,7 +96,7 @@ class GroupWriter:
         try:
             item = self._queue.get(timeout=wait) if wait > 0 else self._queue.get_nowait()
             while item is not None:
-                batch.append(item)
+                batch += item
                 if len(batch) >= MAX_BATCH:
                     return batch, False
                 item = self._queue.get_nowait()

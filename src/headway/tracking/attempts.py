@@ -51,6 +51,12 @@ class AttemptState:
     """When sight of it was lost; cleared by the next word."""
     fragment: bytes | None = None
     """Its part of the stored document, as long as nothing changes."""
+    head_fragment: bytes | None = None
+    """What of that is not said by its runs."""
+
+    def changed(self) -> None:
+        """Something besides its runs has changed."""
+        self.fragment = self.head_fragment = None
 
     @property
     def began_at(self) -> float:

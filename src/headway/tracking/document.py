@@ -46,12 +46,11 @@ def dump(job: TrackedJob, now: float, write: Write = write_json) -> bytes:
     if job.conditions_fragment is None or job.conditions_fragment[0] is not job.conditions:
         job.conditions_fragment = (job.conditions, write(codec.encode(job.conditions)))
     attempts = b",".join([attempt.fragment or _attempt_fragment(attempt, write) for attempt in job.ordered])
-    return b'{"v":%d,%b,"updatedAt":%b,"conditions":%b,"course":%b,"pace":%b,"attempts":[%b]}' % (
+    return b'{"v":%d,%b,%b,"conditions":%b,"pace":%b,"attempts":[%b]}' % (
         VERSION,
         job.head_fragment,
-        write(job.updated_at),
+        write({"updatedAt": job.updated_at, "course": job.course})[1:-1],
         job.conditions_fragment[1],
-        write(job.course),
         _pace_fragment(job.judge, now, write),
         attempts,
     )
@@ -153,8 +152,9 @@ def _pace_fragment(judge: Judge | None, now: float, write: Write) -> bytes:
 
 
 def _attempt_fragment(attempt: AttemptState, write: Write) -> bytes:
-    head = write(
-        {
+    head = attempt.head_fragment
+    if head is None:
+        value = {
             "id": attempt.id,
             "knownAt": attempt.known_at,
             "registered": attempt.registered,
@@ -165,7 +165,7 @@ def _attempt_fragment(attempt: AttemptState, write: Write) -> bytes:
                 for name, one in attempt.runners.items()
             },
         }
-    )[:-1]
+        head = attempt.head_fragment = write(value)[:-1]
     told = [run for run in attempt.runs.values() if run.wrote or run.ending]
     attempt.fragment = b'%b,"runs":[%b]}' % (
         head,

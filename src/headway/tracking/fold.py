@@ -7,7 +7,6 @@ Nothing here does I/O or looks at a clock: ``now`` is the server's time at recei
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import NamedTuple
 
 from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
@@ -74,6 +73,7 @@ def fold_report(job: TrackedJob, report: Report, envelope: Envelope, now: float)
     revived = attempt.lost_at is not None and not attempt.registered and sent >= attempt.lost_at
     if revived:
         attempt.lost_at = None
+        attempt.changed()
     heard = hear(job, said.acks, None, sent)
     job.updated_at = max(job.updated_at, sent)
     writer = attempt.writer()
@@ -101,8 +101,13 @@ def _believable(points: Points) -> Points:
     if not points:
         return points
     steps, times = points.steps, points.times
-    sane = min(steps) >= 0 and max(steps) <= MOST_STEPS
-    if sane and min(times) > -MOST_STEPS and max(times) < MOST_STEPS and isfinite(sum(times)):
+    if (
+        points.ordered
+        and steps[0] >= 0
+        and steps[-1] <= MOST_STEPS
+        and times[0] > -MOST_STEPS
+        and times[-1] < MOST_STEPS
+    ):
         return points
     return Points.of([point for point in points if 0 <= point.step <= MOST_STEPS and abs(point.t) < MOST_STEPS])
 
@@ -111,7 +116,7 @@ def fold_registration(job: TrackedJob, registration: Registration, now: float, a
     """Makes a runner's attempt known, which happened ``age`` seconds ago; whether the attempt is new."""
     at = now - max(0.0, age)
     attempt, new = job.attempt(registration.attempt, at)
-    attempt.fragment = None
+    attempt.changed()
     attempt.registered = True
     if attempt is job.current:
         job.spec, job.tags = registration.spec, registration.tags
@@ -128,7 +133,8 @@ def fold_registration(job: TrackedJob, registration: Registration, now: float, a
     for other in job.ordered[: job.ordered.index(attempt)]:
         mine = other.runners.get(registration.runner)
         if mine is not None and mine.ended_at is None:
-            mine.ended_at, other.fragment = at, None
+            mine.ended_at = at
+            other.changed()
     job.updated_at = max(job.updated_at, at)
     return new
 
@@ -138,7 +144,7 @@ def fold_lifecycle(job: TrackedJob, event: Lifecycle, now: float) -> bool:
     at = now - max(0.0, event.age)
     attempt, new = job.attempt(event.attempt, at)
     attempt.registered = True
-    attempt.fragment = None
+    attempt.changed()
     runner = attempt.runners.get(event.runner)
     if runner is None:
         runner = attempt.runners[event.runner] = RunnerState(heard_at=at)
@@ -177,7 +183,7 @@ def keep_signs_of_life(known: TrackedJob, job: TrackedJob) -> None:
         before = known.attempts.get(attempt.id)
         if before is None:
             continue
-        attempt.fragment = None
+        attempt.changed()
         for name, runner in attempt.runners.items():
             if name in before.runners:
                 runner.heard_at = max(runner.heard_at, before.runners[name].heard_at)

@@ -216,27 +216,26 @@ class RunState:
             self.start = step
 
     def _take_points(self, points: Points, seq: int, sent: float, *, tells_step: bool) -> None:
-        steps, times = points.steps, points.times
-        # What most reports are: the last point is the newest, as no other is later or further.
-        ordered = times[-1] == max(times) and steps[-1] == max(steps)
-        most = 1
-        for name, (means, counts, _, _, places) in points.columns.items():
-            most = max(most, *counts)
+        steps, times, ordered = points.steps, points.times, points.ordered
+        for name, (means, _, _, _, places) in points.columns.items():
             entry = self.metrics.get(name)
             if entry is None and len(self.metrics) >= MOST_METRICS:
                 continue
-            at = len(means) - 1 if ordered and places is None else _newest(points, places)
+            at = -1 if ordered else _newest(points, places)
             place = at if places is None else places[at]
             t, step, value = times[place], steps[place], means[at]
             if entry is None:
                 entry = self.metrics[name] = MetricState(t, step, seq, value)
             elif t > entry.t or (t, step, seq) >= (entry.t, entry.step, entry.seq):
                 entry.t, entry.step, entry.seq, entry.value = t, step, seq, value
-            finite = means if -_INF < sum(means) < _INF else tuple([mean for mean in means if -_INF < mean < _INF])
+            finite = means if -_INF < sum(means) < _INF else [mean for mean in means if -_INF < mean < _INF]
             if finite:
-                entry.low = min(entry.low, *finite)
-                entry.high = max(entry.high, *finite)
-        if self.start is None or min(steps) - most < self.start:
+                low, high = min(finite), max(finite)
+                if low < entry.low:  # noqa: PLR1730 - a branch costs less than a call, and this is the hot path
+                    entry.low = low
+                if high > entry.high:  # noqa: PLR1730
+                    entry.high = high
+        if self.start != 0:  # it cannot have begun before that
             self._begin_at(points)
         if tells_step:
             for step in steps:

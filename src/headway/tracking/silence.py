@@ -47,7 +47,8 @@ def sweep(job: TrackedJob, now: float, listening_since: float, patience: Patienc
     where = overall(job)
     state = outcome(job, where).state
     if state is State.PAUSED and _lost(attempt, now, listening_since, patience):
-        attempt.lost_at, attempt.fragment = now, None
+        attempt.lost_at = now
+        attempt.changed()
         job.updated_at = max(job.updated_at, now)
         return True
     if state is not State.RUNNING:
@@ -57,7 +58,8 @@ def sweep(job: TrackedJob, now: float, listening_since: float, patience: Patienc
         return turned
     lost = _lost(attempt, now, listening_since, patience)
     if lost:
-        attempt.lost_at, attempt.fragment = now, None
+        attempt.lost_at = now
+        attempt.changed()
         job.updated_at = max(job.updated_at, now)
         job.conditions, _ = end_all(job.conditions, now, where.step)
         return True

@@ -86,5 +86,6 @@ class TrackedJob:
             return attempt, True
         if at < attempt.known_at and not attempt.registered:
             attempt.known_at = at
+            attempt.changed()
             self.ordered = in_order(self.attempts.values())
         return attempt, False

@@ -48,11 +48,11 @@ def test_what_queues_during_a_commit_is_the_next_one() -> None:
     backend.gate.clear()
     writer = GroupWriter("test", backend.done, backend.commit)
     writer.start()
-    writer.submit(WRITE, 0)
+    writer.submit([(WRITE, 0)])
     while not backend.batches:
         threading.Event().wait(0.001)
     for tag in range(1, MAX_BATCH + 11):
-        writer.submit(WRITE, tag)
+        writer.submit([(WRITE, tag)])
     assert writer.pending == MAX_BATCH + 10
     backend.gate.set()
     backend.wait(MAX_BATCH + 11)
@@ -70,11 +70,11 @@ def test_a_commit_that_fails_is_told_and_the_next_one_goes_on(error: Exception, 
     backend.error = error
     writer = GroupWriter("test", backend.done, backend.commit)
     writer.start()
-    writer.submit(WRITE, 1)
+    writer.submit([(WRITE, 1)])
     backend.wait(1)
     assert isinstance(backend.heard[0].error, kind)
     backend.error = None
-    writer.submit(WRITE, 2)
+    writer.submit([(WRITE, 2)])
     backend.wait(2)
     assert backend.heard[1] == (2, None)
     writer.close()
@@ -93,7 +93,7 @@ def test_chores_that_fail_are_left_for_later_and_writes_go_on(error: Exception) 
     writer = GroupWriter("test", backend.done, backend.commit, chores)
     writer.start()
     for tag in range(5):
-        writer.submit(WRITE, tag)
+        writer.submit([(WRITE, tag)])
         backend.wait(tag + 1)
     writer.close()
     assert [completion.error for completion in backend.heard] == [None] * 5

@@ -106,7 +106,11 @@ class SqliteStore(Store):
 
     def submit(self, write: Write, tag: object) -> None:
         """See :meth:`Store.submit`."""
-        self._opened().submit(write, tag)
+        self._opened().submit([(write, tag)])
+
+    def submit_all(self, writes: Sequence[tuple[Write, object]]) -> None:
+        """See :meth:`Store.submit_all`."""
+        self._opened().submit(writes)
 
     def series(self, key: JobKey, query: SeriesQuery) -> list[Series]:
         """See :meth:`Store.series`."""
