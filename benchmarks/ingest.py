@@ -2,13 +2,16 @@
 
 A server process (SQLite, ``synchronous=FULL``: an answer means that the report is folded, judged and on disk), and a load
 generator in a process of its own on the same machine: keep-alive connections that each send the next report when the last is
-answered. A report holds 10 points of 3 metrics, about 1.4 kB, and every job sends with a token of its own.
+answered. A report holds 10 points of 3 metrics, about 1.3 kB, and every job sends with a token of its own. With as many jobs as
+connections each job has one of its own, as runs have; with more, a connection sends for several in turn.
 
 Beside it, in the same rounds, MLflow's and trackio's servers take the same points (``ingest_peers.py``), where they are
 installed; the least that a server could do with the same requests (``ingest_bare.py``); and how often this machine's disk
-commits one report at a time, with no HTTP at all. On a machine that others use too, only the ratios mean anything.
+commits one report at a time, with no HTTP at all. On a machine that others use too, only the ratios mean anything: each row says
+how much of the machine's processors others used meanwhile, and what the server's event loop used of its own, for all else in
+Headway stands back for it.
 
-    python benchmarks/ingest.py [--seconds 5] [--rounds 3] [--connections 16 64 256] [--jobs 400] [--no-peers] [--quick]
+    python benchmarks/ingest.py [--seconds 5] [--rounds 3] [--connections 16 64 256] [--jobs 64 400] [--no-peers] [--quick]
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import os
 import sqlite3
 import subprocess
 import sys
@@ -38,7 +42,7 @@ from headway.reporter.discovery import ServerRecord, find_server
 from headway.reporter.folders import Folders
 
 WARM_SECONDS = 2.0
-FIGURES = ("rate", "p50", "p99", "max", "server_cpu")
+FIGURES = ("rate", "p50", "p99", "max", "server_cpu", "loop_cpu", "others")
 
 
 class Job:
@@ -143,9 +147,9 @@ def generate(port: int, senders: list[Sender], connections: int, seconds: float,
                 lambda mine=mine: Connection(mine, times, failures), "127.0.0.1", port
             )
             transports.append(transport)
-        began = time.perf_counter() + WARM_SECONDS
         await asyncio.sleep(WARM_SECONDS)
         pipe.send("warm")
+        began, used = time.perf_counter(), time.process_time()
         await asyncio.sleep(seconds)
         ended = time.perf_counter()
         found = sorted(took for at, took in times if began <= at <= ended)
@@ -159,34 +163,43 @@ def generate(port: int, senders: list[Sender], connections: int, seconds: float,
             "max": found[-1] * 1e3,
             "count": len(found),
             "failures": lost,
-            "client_cpu": time.process_time(),
+            "client_cpu": time.process_time() - used,
         }
 
     pipe.send((uvloop.run(run()), senders))
 
 
-def register(record: ServerRecord, count: int) -> list[tuple[str, str]]:
+def register(record: ServerRecord, group: str, count: int) -> list[tuple[str, str]]:
     """Registers jobs; answers their names and tokens."""
     tokens = []
     with httpx2.Client(base_url=record.url, headers={"authorization": f"Bearer {record.token}"}, timeout=30) as client:
         for number in range(count):
             # Another attempt than the reports': one that a runner watches would be Lost without its signs of life.
             body = {"runner": f"runner-{number}", "attempt": "attempt-0"}
-            answer = client.put(f"/api/v1/jobs/bench/job-{number}", json=body).raise_for_status()
-            tokens.append((f"job-{number}", answer.json()["token"]))
+            answer = client.put(f"/api/v1/jobs/bench/{group}-{number}", json=body).raise_for_status()
+            tokens.append((f"{group}-{number}", answer.json()["token"]))
     return tokens
 
 
 @contextmanager
-def headway_server(folder: Path, arguments: argparse.Namespace) -> Generator[Target, None, None]:
-    """Headway's server, with jobs that may report."""
+def headway_server(folder: Path, arguments: argparse.Namespace) -> Generator[list[Target], None, None]:
+    """Headway's server, once for each number of jobs that report to it."""
     profile = ["-m", "cProfile", "-o", arguments.profile] if arguments.profile else []
-    command = [sys.executable, *profile, "-m", "headway.app", "--port", "0", "--store", arguments.store]
+    script = str(Path(__file__).parent / "ingest_server.py")
+    command = [sys.executable, *profile, script, "--port", "0", "--store", arguments.store]
     env = {"HEADWAY_HOME": str(folder)}
     with process(command, folder, env) as started:
         record = find(env, started)
         port = int(record.url.rpartition(":")[2])
-        yield Target("Headway", port, [Job(*each) for each in register(record, arguments.jobs)], started.pid)
+        yield [
+            Target(
+                f"Headway, {count} jobs",
+                port,
+                [Job(*each) for each in register(record, f"one-of-{count}", count)],
+                started.pid,
+            )
+            for count in arguments.jobs
+        ]
 
 
 @contextmanager
@@ -197,7 +210,7 @@ def bare_server(folder: Path, arguments: argparse.Namespace) -> Generator[Target
     with process(command, folder, {}) as started:
         wait_for(f"http://127.0.0.1:{port}/", started, folder)
         yield Target(
-            "bare ASGI and group commit", port, [Job(f"job-{n}", "-") for n in range(arguments.jobs)], started.pid
+            "bare ASGI and group commit", port, [Job(f"job-{n}", "-") for n in range(max(arguments.jobs))], started.pid
         )
 
 
@@ -219,12 +232,26 @@ def measure(target: Target, connections: int, seconds: float) -> dict[str, Any]:
     )
     load.start()
     ours.recv()
-    before = cpu_seconds(target.pid)
+    before, loop, busy, began = cpu_seconds(target.pid), loop_seconds(target.pid), busy_seconds(), time.perf_counter()
     figures: dict[str, Any]
     figures, target.senders = ours.recv()
-    figures["server_cpu"] = (cpu_seconds(target.pid) - before) / figures["count"] * 1e6
+    took, server = time.perf_counter() - began, cpu_seconds(target.pid) - before
+    figures["server_cpu"] = server / figures["count"] * 1e6
+    figures["loop_cpu"] = (loop_seconds(target.pid) - loop) / figures["count"] * 1e6
+    figures["others"] = max(0.0, busy_seconds() - busy - server - figures["client_cpu"]) / took
     load.join()
     return figures
+
+
+def loop_seconds(pid: int) -> float:
+    """Processor time of a process's first thread: of Headway's server, its event loop."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def busy_seconds() -> float:
+    """Processor time of everything on this machine, waiting for disks left out."""
+    user, nice, system, _, _, irq, softirq, steal, *_ = map(int, Path("/proc/stat").read_text().split()[1:11])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def commits_alone(folder: str | None, seconds: float = 3.0) -> float:
@@ -248,8 +275,12 @@ def rounds_of(arguments: argparse.Namespace) -> tuple[dict[str, list[dict[str, A
     commits = []
     with tempfile.TemporaryDirectory(prefix="headway-ingest-", dir=arguments.folder) as name, ExitStack() as stack:
         folder = Path(name)
-        headway = stack.enter_context(headway_server(folder / "headway", arguments))
-        turns = [(f"Headway, {connections} connections", headway, connections) for connections in arguments.connections]
+        turns = [
+            (f"{headway.name}, {connections} connections", headway, connections)
+            for headway in stack.enter_context(headway_server(folder / "headway", arguments))
+            for connections in arguments.connections
+            if connections <= len(headway.senders)
+        ]
         bare = stack.enter_context(bare_server(folder / "bare", arguments))
         turns.append((f"{bare.name}, {arguments.peer_connections} connections", bare, arguments.peer_connections))
         for peer, make in ({} if arguments.no_peers else installed()).items():
@@ -272,7 +303,7 @@ def main() -> None:
     parser.add_argument("--connections", type=int, nargs="+", default=[16, 64, 256])
     parser.add_argument("--peer-connections", type=int, default=64)
     parser.add_argument("--no-peers", action="store_true", help="leave out MLflow and trackio")
-    parser.add_argument("--jobs", type=int, default=400)
+    parser.add_argument("--jobs", type=int, nargs="+", default=[64, 400])
     parser.add_argument("--store", choices=("sqlite", "memory"), default="sqlite")
     parser.add_argument("--folder", help="where the databases lie: its disk is what is measured")
     parser.add_argument("--profile", metavar="FILE", help="run the server under cProfile")
@@ -291,24 +322,28 @@ def main() -> None:
                 print(
                     f"{row}: {len(each['failures'])} not acknowledged, such as {each['failures'][0]!r}", file=sys.stderr
                 )
-    print(f"{arguments.jobs} jobs, {POINTS} points x 3 metrics a report; median of {arguments.rounds} rounds\n")
+    print(f"{POINTS} points x 3 metrics a report; median of {arguments.rounds} rounds of {arguments.seconds:g} s\n")
     rows = [
         [
             row,
             f"{each['rate']:,.0f}",
             *(f"{each[name]:,.1f}" for name in ("p50", "p99", "max")),
             f"{each['server_cpu']:,.0f}",
+            f"{each['loop_cpu']:,.0f}" if row.startswith("Headway") else "",
+            f"{each['others']:.2f}",
         ]
         for row, each in summary.items()
     ]
-    rows.append(["one commit a report, no HTTP", f"{median(commits):,.0f}", "", "", "", ""])
-    print(table(["", "reports/s", "p50 ms", "p99 ms", "max ms", "server CPU us/report"], rows))
-    mine = found.get(f"Headway, {arguments.peer_connections} connections")
+    rows.append(["one commit a report, no HTTP", f"{median(commits):,.0f}", *[""] * 6])
+    heads = ["", "reports/s", "p50 ms", "p99 ms", "max ms", "server CPU us/report", "its event loop", "others, CPUs"]
+    print(table(heads, rows))
+    mine = f"Headway, {arguments.jobs[0]} jobs, {arguments.peer_connections} connections"
     for row, rounds in found.items():
-        if mine is not None and not row.startswith("Headway"):
-            ratio = median(ours["rate"] / theirs["rate"] for ours, theirs in zip(mine, rounds, strict=True))
+        if mine in found and not row.startswith("Headway"):
+            pairs = zip(found[mine], rounds, strict=True)
+            ratio = median(ours["rate"] / theirs["rate"] for ours, theirs in pairs)
             summary[row]["headway_over_it"] = ratio
-            print(f"\nHeadway over {row}: {ratio:.2f} x")
+            print(f"\n{mine}, over {row}: {ratio:.2f} x")
     settings = {name: value for name, value in vars(arguments).items() if name not in ("profile", "folder")}
     keep(
         "ingest",

@@ -301,17 +301,26 @@ def read_arguments(settings: Settings, arguments: list[str] | None = None) -> Se
 
 def main(arguments: list[str] | None = None) -> int:
     """The server process; returns its exit code."""
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S", level=logging.INFO)
-    for name in ("uvicorn.error", "asyncio"):
-        logging.getLogger(name).setLevel(logging.WARNING)
-    # A commit lets go of the interpreter lock and wants it back soon; the event loop would keep it for 5 ms.
-    sys.setswitchinterval(0.0002)
-    gc.set_threshold(20_000, 20, 50)
+    _log_as_server()
     try:
         settings = read_arguments(Settings.from_env(), arguments)
     except SettingsError as error:
         _log.error("%s", error)
         return 2
+    return run(settings)
+
+
+def _log_as_server() -> None:
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S", level=logging.INFO)
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def run(settings: Settings) -> int:
+    """Runs a server in this process, which is its own, until it is told to end; returns the process's exit code."""
+    # A commit lets go of the interpreter lock and wants it back soon; the event loop would keep it for 5 ms.
+    sys.setswitchinterval(0.0002)
+    gc.set_threshold(20_000, 20, 50)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_main(settings))
