@@ -23,13 +23,15 @@ WEB = TESTS.parent / "web"
 
 _NO_SKIPS = "HEADWAY_TEST_NO_SKIPS" in os.environ  # read here: no test sees the variable
 _HEADWAY_VARIABLES = tuple(name for name in os.environ if name.startswith(("HEADWAY_", "KUBEFLOW_TRAINER_")))
-_SCREEN_VARIABLES = ("COLUMNS", "LINES")  # readline, which pytest imports, sets them in a worker
+
+for _name in ("COLUMNS", "LINES"):  # readline, which pytest imports, sets them in a worker
+    os.environ.pop(_name, None)
 
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Each test has a Headway home of its own, and no setting or screen of whoever runs the suite."""
-    for name in (*_HEADWAY_VARIABLES, *_SCREEN_VARIABLES):
+    """Each test has a Headway home of its own, and no setting of whoever runs the suite."""
+    for name in _HEADWAY_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     home = tmp_path_factory.mktemp("headway-home")
     monkeypatch.setenv("HEADWAY_HOME", str(home))

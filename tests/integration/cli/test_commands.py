@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,6 +49,19 @@ def test_run_starts_a_server_by_itself(ended: Any) -> None:
     assert status["ready"]
     assert status["jobs"] >= 3
     assert "already runs" in ended("server", "start").stdout
+
+
+def test_address_and_token_for_another_machine(ended: Any, tmp_path: Path) -> None:
+    address, token = ended("server", "address"), ended("server", "token")
+    assert (address.returncode, token.returncode) == (0, 0)
+    assert "mode 0600" in token.stderr
+    assert len(token.stdout.split()) == 1
+    far = {"HEADWAY_HOME": str(tmp_path), "HEADWAY_URL": address.stdout.strip(), "HEADWAY_TOKEN": token.stdout.strip()}
+    assert "well" in ended("ls", **far).stdout
+    for command in ("address", "token"):
+        nothing = ended("server", command, HEADWAY_HOME=str(tmp_path))
+        assert (nothing.returncode, nothing.stdout) == (4, "")
+        assert "headway server start" in nothing.stderr
 
 
 def test_ls(ended: Any) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headway.cli.commands.options import Json
+
+if TYPE_CHECKING:
+    from headway.reporter.discovery import ServerRecord
 
 app = typer.Typer(help="Start, stop and look at the server of this machine.", no_args_is_help=True)
 
@@ -77,6 +80,40 @@ def status(json: Json = False) -> None:
         terminal.say("no server runs on this machine; start one with: headway server start")
     if not found.running:
         raise typer.Exit(4)
+
+
+@app.command()
+def address() -> None:
+    """Print the address of the server, for scripts. Exit code 4 when none runs."""
+    from headway.cli import terminal
+
+    terminal.write(_record().url + "\n")
+
+
+@app.command()
+def token() -> None:
+    """Print the user's token, for a file on another machine of yours: HEADWAY_TOKEN_FILE. Exit code 4 when no server runs.
+
+    Whoever has it can see, stop and delete every job of the server, and with `headway run` nothing more is needed than that and a
+    way to the server. Keep it in a file that only you can read, and out of scripts, images and logs.
+    """
+    from headway.cli import terminal
+
+    record = _record()
+    terminal.write(record.token + "\n")
+    terminal.note("whoever has this token can see, stop and delete all jobs here: keep it in a file with mode 0600")
+
+
+def _record() -> ServerRecord:
+    from headway.cli import terminal
+    from headway.reporter.discovery import find_server
+    from headway.reporter.folders import Folders
+
+    record = find_server(Folders.from_env().server_record)
+    if record is None:
+        terminal.complain("no server runs on this machine; start one with: headway server start")
+        raise typer.Exit(4)
+    return record
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
