@@ -6,8 +6,11 @@ pure functions of columns, shared by every backend.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
+from operator import mul, truediv
+from typing import Any, Final
 
 from headway.protocol.history import Series
 from headway.store.columns import Columns
@@ -23,10 +26,40 @@ def width(tier: int) -> int:
 
 def summarise(columns: Columns, start: int = 0) -> Columns:
     """One point for each full group of :data:`FANOUT` points from ``start`` on; a rest is left for the next time."""
+    stop = len(columns) - (len(columns) - start) % FANOUT
+    if start < stop and not any(columns.bads[start:stop]):
+        result = _summarise_good(columns, slice(start, stop))
+        if result is not None:
+            return result
     result = Columns()
-    for first in range(start, len(columns) - FANOUT + 1, FANOUT):
+    for first in range(start, stop, FANOUT):
         result.append_merged(columns, first, first + FANOUT)
     return result
+
+
+def _summarise_good(columns: Columns, span: slice) -> Columns | None:
+    """The same of groups whose samples are all finite, column by column; None where a sum is too large for a double."""
+    means, counts = columns.means[span], columns.counts[span]
+    totals = [*map(sum, _groups(array("d", map(mul, means, counts))))]
+    if not isfinite(sum(totals)):
+        return None
+    samples = array("q", map(sum, _groups(counts)))
+    lows, highs = array("d", map(min, _groups(columns.lows[span]))), array("d", map(max, _groups(columns.highs[span])))
+    within_bounds = map(min, map(max, map(truediv, totals, samples), lows), highs)
+    last = slice(FANOUT - 1, None, FANOUT)
+    return Columns(
+        columns.steps[span][last],
+        columns.times[span][last],
+        array("d", within_bounds),
+        lows,
+        highs,
+        samples,
+        array("q", bytes(8 * len(samples))),
+    )
+
+
+def _groups(values: array[Any]) -> Iterator[tuple[Any, ...]]:
+    return zip(*[iter(values)] * FANOUT, strict=True)
 
 
 Piece = tuple[Columns, int]
