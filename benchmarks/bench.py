@@ -26,7 +26,12 @@ PLAN: dict[str, tuple[list[str], list[str], float]] = {
     "overhead": (["--quick"], [], 120),
     "store": (["--seconds", "1", "--points", "200000", "--jobs", "2000"], ["--seconds", "3"], 120),
     "insight": (["--json", JSON], ["--json", JSON], 90),
-    "eta": (["--seeds", "1", "--out", JSON], ["--seeds", "3", "--out", JSON], 60),
+    "eta": (["--seeds", "1", "--drawn", "10", "--out", JSON], ["--seeds", "3", "--drawn", "40", "--out", JSON], 90),
+    "pace": (
+        ["--seeds", "4", "--healthy", "10", "--out", JSON],
+        ["--seeds", "10", "--healthy", "50", "--out", JSON],
+        240,
+    ),
 }
 """Name: arguments when quick, arguments otherwise, most seconds."""
 

@@ -1,11 +1,12 @@
 """How well the time to the end is told: Headway's estimator beside those that people use today.
 
-    python benchmarks/eta.py [--curves DIR] [--seeds N] [--out FILE]
+    python benchmarks/eta.py [--curves DIR] [--seeds N] [--drawn N] [--out FILE]
 
 Replays the timings of real runs (``DIR/times/*.csv``, columns step and seconds; totals from ``DIR/LABELS.csv``) and synthetic
-runs with known ends, point by point. Prints the error at 10, 25, 50, 75 and 90 % of each run's steps as a share of the time
-truly left, the coverage of the 80 % interval, and microseconds of processor time per observation with an estimate after
-each; ``--out`` writes the same as JSON.
+runs with known ends (:mod:`headway.testing.paces`), point by point. Prints the error at 10, 25, 50, 75 and 90 % of each run's
+steps as a share of the time truly left, the coverage of the 80 % interval, and microseconds of processor time per observation
+with an estimate at every hundredth of the run; then, of runs of which everything is drawn, errors and coverage at each share.
+``--out`` writes the same as JSON.
 
 Peers: tqdm's bar (exponential moving average 0.3 of steps and seconds per refresh; ``initial`` known), the elapsed time per
 step of Transformers' KubeflowCallback (which counts the steps before a resume), and the mean over the attempt (Red Hat's).
@@ -16,8 +17,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import math
-import random
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -25,25 +24,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headway.insight.eta import EtaEstimator
+from headway.testing.paces import DRAWN, Course, Heard, Plan, draw, play
 
 SHARES = (0.10, 0.25, 0.50, 0.75, 0.90)
 NAMES = ("headway", "tqdm", "transformers", "mean")
-
-
-Seen = tuple[float, float, str | None, float | None]
-"""(step, seconds since the attempt began, phase, median seconds per step since the last)"""
-
-
-@dataclass
-class Run:
-    """What an estimator sees of a run, and when the run ended."""
-
-    name: str
-    kind: str
-    first: float
-    total: float
-    seen: list[Seen]
-    end: float
+SHOWN = 20
+"""Reports after the onset of what was done to a run from which on it can be seen."""
 
 
 class Tqdm:
@@ -85,101 +71,48 @@ class Mean:
 # --- synthetic runs ---------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Plan:
-    """How a synthetic run behaves; ``pace(step)`` is its mean seconds per step."""
-
-    name: str
-    total: int = 1000
-    first: int = 0
-    start: float = 0.0
-    pace: Callable[[int], float] = lambda _: 1.0
-    noise: float = 0.02
-    pauses: tuple[tuple[int, float], ...] = ()
-    """(every so many steps, seconds)"""
-    once: dict[int, float] = field(default_factory=dict)
-    declared: bool = False
-    cadence: float = 0.0
-    """Seconds between reports; 0: one per step."""
-
-
-def play(plan: Plan, seed: int) -> Run:
-    """Return what such a run looks like."""
-    rng = random.Random(f"{plan.name}/{seed}")
-    t = plan.start
-    seen: list[Seen] = []
-    reported = 0.0
-    durations: list[float] = []
-    last: tuple[int, float] | None = None
-
-    def report() -> None:
-        assert last is not None
-        hint = statistics.median(durations[-512:]) if plan.cadence else None
-        seen.append((*last, None, hint))
-        durations.clear()
-
-    for step in range(plan.first + 1, plan.total + 1):
-        took = plan.pace(step) * rng.lognormvariate(-(plan.noise**2) / 2, plan.noise)
-        t += took
-        if plan.cadence and last and math.floor(t / plan.cadence) > reported:
-            report()
-            reported = math.floor(t / plan.cadence)
-        last = (step, t)
-        durations.append(took)
-        if not plan.cadence:
-            report()
-        pause = sum(s * rng.lognormvariate(0, 0.03) for every, s in plan.pauses if step % every == 0)
-        pause += plan.once.get(step, 0.0)
-        if pause and plan.declared:
-            seen.append((step, t, "eval", None))
-        t += pause
-    if durations:
-        report()
-    return Run(f"{plan.name}#{seed}", plan.name, plan.first, plan.total, seen, t)
-
-
 def epoch_starts(slow: float, length: int, epoch: int) -> Callable[[int], float]:
     return lambda step: slow if step % epoch < length else 1.0
 
 
 PLANS = (
-    Plan("steady 2 %"),
-    Plan("steady 10 %", noise=0.1),
-    Plan("steady 30 %", noise=0.3),
-    Plan("steady 60 %, heavy tail", noise=0.6),
-    Plan("steady, 5 s reports", cadence=5.0),
-    Plan("10k steps a second, 1 s reports", total=3_000_000, pace=lambda _: 1e-4, noise=0.2, cadence=1.0),
-    Plan("a step an hour", total=200, pace=lambda _: 3600.0, noise=0.1),
-    Plan("drift +50 %", pace=lambda s: 1.0 + s / 2000),
-    Plan("resumed at 40 %, compile 100 s", first=400, start=100.0),
-    Plan("resumed at 90 %", first=900, pace=lambda _: 10.0, start=30.0),
-    Plan("compile 300 s", start=299.0),
-    Plan("compile 300 s, 5 s reports", start=299.0, cadence=5.0),
-    Plan("first 20 steps 4 x slower", pace=lambda s: 4.0 if s <= 20 else 1.0),
-    Plan("evaluation 60 s / 100 steps", pauses=((100, 60.0),)),
-    Plan("evaluation 60 s / 100, declared", pauses=((100, 60.0),), declared=True),
-    Plan("evaluation 60 s / 100, 5 s reports", pauses=((100, 60.0),), cadence=5.0),
-    Plan("evaluation 60 s / 100, 10 % noise", pauses=((100, 60.0),), noise=0.1),
-    Plan("evaluation 120 s / 200 steps", pauses=((200, 120.0),)),
-    Plan("evaluation 8 s / 157, checkpoint 25 s / 250", pauses=((157, 8.0), (250, 25.0)), noise=0.05),
-    Plan("evaluation 10 s / 5 steps", pauses=((5, 10.0),), noise=0.05),
-    Plan("speed halves at 50 %", pace=lambda s: 1.0 if s <= 500 else 2.0),
-    Plan("speed halves at 40 %, 10 % noise", pace=lambda s: 1.0 if s <= 400 else 2.0, noise=0.1),
-    Plan("speed halves at 40 %, 5 s reports", pace=lambda s: 1.0 if s <= 400 else 2.0, cadence=5.0),
-    Plan("speed halves at 40 %, evaluations", pace=lambda s: 1.0 if s <= 400 else 2.0, pauses=((100, 60.0),)),
-    Plan("speed x 0.8 at 20 %", pace=lambda s: 1.0 if s <= 200 else 1.25, noise=0.05),
-    Plan("speed doubles at 20 %", pace=lambda s: 1.0 if s <= 200 else 0.5),
-    Plan("speed / 5 at 45 %", pace=lambda s: 1.0 if s <= 450 else 5.0),
-    Plan("one hang of 1 h at 20 %", once={200: 3600.0}),
-    Plan("slow for 50 steps at 20 %", pace=lambda s: 3.0 if 200 <= s < 250 else 1.0),
-    Plan("30 slow steps every 157", pace=epoch_starts(3.0, 30, 157)),
+    Plan(kind="steady 2 %"),
+    Plan(kind="steady 10 %", noise=0.1),
+    Plan(kind="steady 30 %", noise=0.3),
+    Plan(kind="steady 60 %, heavy tail", noise=0.6),
+    Plan(kind="steady, 5 s reports", cadence=5.0),
+    Plan(kind="10k steps a second, 1 s reports", total=3_000_000, seconds=1e-4, noise=0.2, cadence=1.0),
+    Plan(kind="a step an hour", total=200, seconds=3600.0, noise=0.1),
+    Plan(kind="drift +50 %", pace=lambda s: 1.0 + s / 2000),
+    Plan(kind="resumed at 40 %, compile 100 s", first=400, start=100.0),
+    Plan(kind="resumed at 90 %", first=900, seconds=10.0, start=30.0),
+    Plan(kind="compile 300 s", start=299.0),
+    Plan(kind="compile 300 s, 5 s reports", start=299.0, cadence=5.0),
+    Plan(kind="first 20 steps 4 x slower", pace=lambda s: 4.0 if s <= 20 else 1.0),
+    Plan(kind="evaluation 60 s / 100 steps", pauses=((100, 60.0),)),
+    Plan(kind="evaluation 60 s / 100, declared", pauses=((100, 60.0),), declared=True),
+    Plan(kind="evaluation 60 s / 100, 5 s reports", pauses=((100, 60.0),), cadence=5.0),
+    Plan(kind="evaluation 60 s / 100, 10 % noise", pauses=((100, 60.0),), noise=0.1),
+    Plan(kind="evaluation 120 s / 200 steps", pauses=((200, 120.0),)),
+    Plan(kind="evaluation 8 s / 157, checkpoint 25 s / 250", pauses=((157, 8.0), (250, 25.0)), noise=0.05),
+    Plan(kind="evaluation 10 s / 5 steps", pauses=((5, 10.0),), noise=0.05),
+    Plan(kind="speed halves at 50 %", pace=lambda s: 1.0 if s <= 500 else 2.0),
+    Plan(kind="speed halves at 40 %, 10 % noise", pace=lambda s: 1.0 if s <= 400 else 2.0, noise=0.1),
+    Plan(kind="speed halves at 40 %, 5 s reports", pace=lambda s: 1.0 if s <= 400 else 2.0, cadence=5.0),
+    Plan(kind="speed halves at 40 %, evaluations", pace=lambda s: 1.0 if s <= 400 else 2.0, pauses=((100, 60.0),)),
+    Plan(kind="speed x 0.8 at 20 %", pace=lambda s: 1.0 if s <= 200 else 1.25, noise=0.05),
+    Plan(kind="speed doubles at 20 %", pace=lambda s: 1.0 if s <= 200 else 0.5),
+    Plan(kind="speed / 5 at 45 %", pace=lambda s: 1.0 if s <= 450 else 5.0),
+    Plan(kind="one hang of 1 h at 20 %", once={200: 3600.0}),
+    Plan(kind="slow for 50 steps at 20 %", pace=lambda s: 3.0 if 200 <= s < 250 else 1.0),
+    Plan(kind="30 slow steps every 157", pace=epoch_starts(3.0, 30, 157)),
 )
 
 
 # --- replay -----------------------------------------------------------------------------------------------------------
 
 
-def real(folder: Path) -> Iterator[Run]:
+def real(folder: Path) -> Iterator[Course]:
     """Read the timings of real runs."""
     with (folder / "LABELS.csv").open(encoding="utf-8") as file:
         totals = {row["name"]: row["total_steps"] for row in csv.DictReader(file)}
@@ -193,29 +126,36 @@ def real(folder: Path) -> Iterator[Run]:
         if rows[-1][0] < 0.95 * total:
             continue
         last = rows[-1]
-        yield Run(path.stem, "real", 0.0, last[0], [(s, t, None, None) for s, t in rows], last[1])
+        heard = tuple(Heard(round(step), t) for step, t in rows)
+        yield Course(kind=path.stem, first=0, total=round(last[0]), heard=heard, end=last[1], usual=last[1] / last[0])
 
 
 @dataclass
 class Result:
     """One run replayed: at each share of its steps the time truly left, and each estimate."""
 
-    run: Run
+    run: Course
     at: dict[float, dict[str, float | None]] = field(default_factory=dict)
     inside: list[tuple[float, bool]] = field(default_factory=list)
     """(share of the steps, whether the 80 % interval held the truth), at 19 places."""
     width: list[float] = field(default_factory=list)
+    hits: dict[float, bool] = field(default_factory=dict)
+    """At each share: whether the interval held the truth."""
+    shown: set[float] = field(default_factory=set)
+    """Shares at which what was done to the run had had time to show."""
     micros: float = 0.0
 
 
-def replay(run: Run) -> Result:
+def replay(run: Course) -> Result:
     """Feed a run to every estimator."""
     result = Result(run)
     headway = EtaEstimator()
     headway.begin_attempt(run.first, 0.0)
     tqdm, whole, transformers = Tqdm(run.first), Mean(run.first), Mean(0.0)
     marks = sorted({*SHARES, *(k / 20 for k in range(1, 20))}, reverse=True)
-    for step, t, phase, step_seconds in run.seen:
+    since = 0
+    for step, t, phase, step_seconds in run.heard:
+        since += run.onset is not None and step > run.onset.step
         headway.observe(step, t, phase=phase, step_seconds=step_seconds)
         for peer in (tqdm, whole, transformers):
             peer.observe(step, t)
@@ -232,6 +172,10 @@ def replay(run: Run) -> Result:
                     "transformers": transformers.estimate(run.total),
                     "mean": whole.estimate(run.total),
                 }
+                if mine is not None and left > 0:
+                    result.hits[mark] = mine.low <= left <= mine.high
+                if since >= SHOWN:
+                    result.shown.add(mark)
             if mine is not None and left > 0 and abs(mark * 20 - round(mark * 20)) < 1e-9:
                 result.inside.append((mark, mine.low <= left <= mine.high))
                 result.width.append((mine.high - mine.low) / left)
@@ -239,15 +183,17 @@ def replay(run: Run) -> Result:
     return result
 
 
-def cost(run: Run) -> float:
-    """Return microseconds of processor time per observation, with an estimate after each."""
+def cost(run: Course) -> float:
+    """Return microseconds of processor time per observation, with an estimate at every hundredth of the run."""
     eta = EtaEstimator()
     eta.begin_attempt(run.first, 0.0)
+    every = max(1, len(run.heard) // 100)
     begin = time.process_time()
-    for step, t, phase, step_seconds in run.seen:
+    for index, (step, t, phase, step_seconds) in enumerate(run.heard):
         eta.observe(step, t, phase=phase, step_seconds=step_seconds)
-        eta.estimate(t, run.total)
-    return (time.process_time() - begin) / len(run.seen) * 1e6
+        if index % every == 0:
+            eta.estimate(t, run.total)
+    return (time.process_time() - begin) / len(run.heard) * 1e6
 
 
 def error(result: Result, share: float, name: str) -> float | None:
@@ -296,11 +242,57 @@ def show(title: str, summary: dict[str, object]) -> None:
     )
 
 
+def drawn(seeds: range) -> dict[str, object]:
+    """Runs of which everything is drawn: errors, and how often the interval holds the truth, at each share."""
+    shares = SHARES[:4]
+    print("\nDrawn runs: median |error| in % over 10, 25, 50, 75 % of the steps: " + ", ".join(NAMES))
+    print(
+        "and how many of 100 intervals held the truth, at each share and in all; and once what was done to the run shows"
+    )
+    out: dict[str, object] = {}
+    pooled: dict[float, list[bool]] = {share: [] for share in shares}
+    for kind in DRAWN:
+        results = [replay(draw(kind, seed)) for seed in seeds]
+        errors = {
+            name: statistics.median(abs(e) for r in results for s in shares if (e := error(r, s, name)) is not None)
+            for name in NAMES
+        }
+        cover = {share: [r.hits[share] for r in results if share in r.hits] for share in shares}
+        for share, hits in cover.items():
+            pooled[share] += hits
+        shown = [r.hits[share] for r in results for share in shares if share in r.hits and share in r.shown]
+        whole = [hit for hits in cover.values() for hit in hits]
+        width = statistics.median(w for r in results for w in r.width)
+        out[kind] = {
+            "errors": {name: round(value, 4) for name, value in errors.items()},
+            "coverage": {f"{share:.0%}": round(statistics.fmean(hits), 3) for share, hits in cover.items()},
+            "coverage in all": round(statistics.fmean(whole), 3),
+            "coverage once it shows": round(statistics.fmean(shown), 3) if shown else None,
+            "width": round(width, 3),
+        }
+        print(
+            f"{kind:18} | "
+            + " ".join(f"{100 * errors[name]:6.2f}" for name in NAMES)
+            + " | "
+            + " ".join(f"{100 * statistics.fmean(hits):3.0f}" for hits in cover.values())
+            + f" | {100 * statistics.fmean(whole):3.0f}"
+            + (f" | once it shows {100 * statistics.fmean(shown):3.0f}" if shown else "")
+        )
+    overall = {f"{share:.0%}": round(statistics.fmean(hits), 3) for share, hits in pooled.items()}
+    out["all"] = {
+        "coverage": overall,
+        "coverage in all": round(statistics.fmean(h for hits in pooled.values() for h in hits), 3),
+    }
+    print(f"{'all':18} | {'':27} | " + " ".join(f"{100 * value:3.0f}" for value in overall.values()))
+    return out
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--curves", type=Path, help="folder with times/*.csv and LABELS.csv")
     parser.add_argument("--seeds", type=int, default=5, help="synthetic runs of each kind (default 5)")
+    parser.add_argument("--drawn", type=int, default=60, help="runs of each drawn kind (default 60)")
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
     args = parser.parse_args()
     document: dict[str, object] = {}
@@ -311,15 +303,16 @@ def main() -> None:
         for run in real(args.curves):
             result = replay(run)
             every.append(result)
-            document[run.name] = summarise([result])
-            show(run.name, summarise([result]))
+            document[run.kind] = summarise([result])
+            show(run.kind, summarise([result]))
     for plan in PLANS:
         results = [replay(play(plan, seed)) for seed in range(1 if plan.total > 100_000 else args.seeds)]
         every.extend(results)
-        document[plan.name] = summarise(results)
-        show(plan.name, summarise(results))
+        document[plan.kind] = summarise(results)
+        show(plan.kind, summarise(results))
     document["all"] = summarise(every)
     show("all", summarise(every))
+    document["drawn"] = drawn(range(100_000, 100_000 + args.drawn))
     if args.out:
         args.out.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
