@@ -29,24 +29,28 @@ def forget_earlier(client: Client) -> None:
     Raises:
         ConflictError: one of them still runs.
     """
+    there = []
     for scenario in SCENARIOS:
         try:
-            client.delete(scenario.job)
+            job = client.job(scenario.job)
         except NotFoundError:
             continue
-        except ConflictError as error:
+        if not job.state.ended:
             raise ConflictError(
-                f"an earlier demo still runs ({error}); stop it with: headway stop {scenario.job}"
-            ) from error
+                f"an earlier demo still runs ({scenario.job} is {job.state}); stop it with: headway stop {scenario.job}"
+            )
+        there.append(scenario.job)
+    for name in there:
+        client.delete(name)
 
 
 def play(seconds: float | None, length: float | None = None) -> int:
     """Starts every scenario, waits until all have ended or ``seconds`` are over, and stops the rest. 0: all went as told."""
+    with Client() as client:
+        forget_earlier(client)
     folder = Folders.from_env().state / "demo"
     shutil.rmtree(folder, ignore_errors=True)
     private_folder(folder)
-    with Client() as client:
-        forget_earlier(client)
     asked = False
 
     def ask(_number: int, _frame: FrameType | None) -> None:

@@ -19,6 +19,10 @@ _THREADS = (
 )
 
 
+_GRACE = "6"
+"""Seconds within which a job that is asked to end does so, also one that hangs: who ends the demo waits for it."""
+
+
 def single_threaded(environ: Mapping[str, str]) -> dict[str, str]:
     """An environment in which numpy keeps to one core: matrices this small only lose by more."""
     return {**environ, **dict.fromkeys(_THREADS, "1")}
@@ -37,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
             tags=("demo",),
             devices=1,
             quiet=True,
-            environ=single_threaded(os.environ),
+            environ={**single_threaded(os.environ), "HEADWAY_GRACE": _GRACE},
         )
     )
 

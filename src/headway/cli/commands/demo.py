@@ -115,11 +115,11 @@ def _show(follower: Follower, conductor: subprocess.Popen[bytes], names: list[st
 
 
 def _summary(client: Client, names: list[str]) -> None:
-    """What became of each job."""
+    """What became of each job, and what its numbers said at the end."""
     import time
 
     from headway.cli import terminal
-    from headway.cli.render.listing import listing
+    from headway.cli.render.listing import SUMMARY_COLUMNS, listing
     from headway.cli.render.view import Seen
     from headway.errors import NotFoundError
 
@@ -130,7 +130,7 @@ def _summary(client: Client, names: list[str]) -> None:
             jobs.append(Seen(client.job(name), now))
         except NotFoundError:
             continue  # the demo was ended before this one was started
-    terminal.show(listing(jobs, terminal.view(now)))
+    terminal.show(listing(jobs, terminal.view(now), columns=SUMMARY_COLUMNS))
 
 
 def _open_dashboard(client: Client) -> None:

@@ -9,7 +9,17 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from headway.cli.render import words
-from headway.cli.render.view import STATE_STYLES, Seen, View, metric, percent_of, verdict_style, verdict_words
+from headway.cli.render.view import (
+    STATE_STYLES,
+    Seen,
+    View,
+    last_verdict,
+    metric,
+    percent_of,
+    severity_style,
+    verdict_style,
+    verdict_words,
+)
 from headway.protocol.job import State
 
 _GAP = 2
@@ -56,6 +66,11 @@ def _verdict(seen: Seen, view: View) -> Text:
     return Text(verdict_words(seen, view.now), verdict_style(seen.job.verdict))
 
 
+def _last_verdict(seen: Seen, view: View) -> Text:
+    last = last_verdict(seen.job)
+    return _verdict(seen, view) if last is None else Text(last.type.value, severity_style(last))
+
+
 def progress_cell(seen: Seen, view: View) -> Text:
     """A bar with its percentage, or the word unknown."""
     percent = percent_of(seen.job)
@@ -73,7 +88,7 @@ def progress_cell(seen: Seen, view: View) -> Text:
 def _eta(seen: Seen, view: View) -> Text:
     remaining = seen.eta_seconds(view.now)
     if remaining is not None:
-        return Text(words.duration(remaining[0]))
+        return Text(words.remaining(remaining[0]))
     return Text(words.UNKNOWN if seen.job.state is State.RUNNING else words.NONE, "dim")
 
 
@@ -152,6 +167,12 @@ LIVE_COLUMNS = (
     COLUMNS[9],
 )
 """What ``watch`` shows: the figures of a running job instead of its age."""
+
+SUMMARY_COLUMNS = tuple(
+    replace(column, title="LAST VERDICT", cell=_last_verdict) if column.title == "VERDICT" else column
+    for column in COLUMNS
+)
+"""What became of jobs: the verdict is the one that stood when they ended."""
 
 
 def listing(

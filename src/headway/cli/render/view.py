@@ -118,6 +118,15 @@ def verdict_words(seen: Seen, now: float) -> str:
     return f"{word} x{ratio:.2g}" if isinstance(ratio, float) else f"{word} {words.span(now - cause.since)}"
 
 
+def last_verdict(job: Job) -> Condition | None:
+    """The gravest condition that stood when a job ended; None where none did, or the job has not ended."""
+    end = job.ended_at
+    if not job.state.ended or end is None:
+        return None
+    stood = [each for each in job.conditions if each.until is not None and each.until >= end and each.since <= end]
+    return min(stood, key=lambda each: _ORDER[each.type], default=None)
+
+
 def metric(job: Job, canonical: str) -> float | None:
     """The newest value of a canonical metric, under its own name or an alias."""
     name = metric_name(job, canonical)
