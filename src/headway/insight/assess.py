@@ -141,7 +141,7 @@ class RunInsight:
                 gradient_jump(gradients, judge.standing.since) if gradients is not None else None,
                 rate_at_peak(self._run.axis),
             )
-            yield texts.diverging(series, self._run.axis, judge.standing, "; ".join(filter(None, causes)) or None)
+            yield texts.diverging(series, self._run.axis, judge.standing, [cause for cause in causes if cause])
 
     def _overfits(self) -> Iterable[Finding]:
         train = self._run.parts.get(Role.TRAIN_LOSS)

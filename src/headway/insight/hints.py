@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
 from headway.insight import wording
 from headway.insight.axis import Axis
+from headway.insight.findings import Evidence
 from headway.insight.order import median
 from headway.insight.series import MetricSeries
 
@@ -20,17 +21,25 @@ _DEVIATIONS: Final = 6.0
 _ENOUGH: Final = 20
 
 
-def uniform_guess(level: float) -> str | None:
+class Hint(NamedTuple):
+    """A likely cause: in words, and the figures in them by name."""
+
+    text: str
+    figures: Evidence
+
+
+def uniform_guess(level: float) -> Hint | None:
     """Says so when a loss stands at the logarithm of a number of classes, as the cross-entropy of a uniform guess does."""
     for classes in (*_CLASSES, *_VOCABULARIES):
         expected = math.log(classes)
         if abs(level - expected) <= _TOLERANCE * expected:
             what = f"the vocabulary of {classes:,}" if classes in _VOCABULARIES else f"{classes} classes"
-            return f"{level:.4f} is close to ln {classes:,}, the loss of a uniform guess over {what}"
+            text = f"{level:.4f} is close to ln {classes:,}, the loss of a uniform guess over {what}"
+            return Hint(text, {"uniformLevel": level, "uniformClasses": classes})
     return None
 
 
-def gradient_jump(gradients: MetricSeries, since: float) -> str | None:
+def gradient_jump(gradients: MetricSeries, since: float) -> Hint | None:
     """Says so when the gradient norm left its usual range just before ``since``."""
     pairs = zip(gradients.history.recent_steps(96), gradients.history.recent(96), strict=True)
     before = [value for step, value in pairs if step <= since]
@@ -41,11 +50,14 @@ def gradient_jump(gradients: MetricSeries, since: float) -> str | None:
     spread = 1.4826 * median([abs(value - centre) for value in usual])
     if max(last) <= centre + _DEVIATIONS * spread:
         return None
-    return f"{gradients.name} rose to {wording.number(max(last))} just before (usually {wording.number(centre)})"
+    return Hint(
+        f"{gradients.name} rose to {wording.number(max(last))} just before (usually {wording.number(centre)})",
+        {"gradientMetric": gradients.name, "gradientBefore": max(last), "gradientUsual": centre},
+    )
 
 
-def rate_at_peak(axis: Axis) -> str | None:
+def rate_at_peak(axis: Axis) -> Hint | None:
     """Says so when the learning rate stands at its highest."""
     if axis.rate is None or axis.peak <= 0 or axis.rate < 0.99 * axis.peak:
         return None
-    return f"the learning rate is at its peak ({axis.rate:g})"
+    return Hint(f"the learning rate is at its peak ({axis.rate:g})", {"learningRateAtPeak": axis.rate})

@@ -191,6 +191,7 @@ class StallWatch:
                 "phase": self._phase,
                 "limitSeconds": round(limit, 3),
                 "usualGapSeconds": None if usual is None else round(usual, 6),
+                "gaps": len(self._gaps or self._early),
             },
             text=f"no step for {wording.duration(now - self._since)}, since {at}{where}; {because}",
         )

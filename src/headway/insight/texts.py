@@ -7,6 +7,7 @@ percentages are relative to the metric's scale: its level, or half of its range 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from headway.insight import wording
@@ -14,6 +15,7 @@ from headway.insight.axis import Axis
 from headway.insight.divergence import Departure
 from headway.insight.findings import Evidence, Finding
 from headway.insight.forecast import Forecast
+from headway.insight.hints import Hint
 from headway.insight.overfit import Overfit
 from headway.insight.plateau import Look
 from headway.insight.series import MetricSeries
@@ -65,11 +67,16 @@ def remaining(axis: Axis, total: float | None) -> str:
     """What is left of the run, in words."""
     if total is None:
         return "if the run were doubled"
+    seconds, left = _left(axis, total)
+    return f"by the end ({wording.span(seconds, left)})"
+
+
+def _left(axis: Axis, total: float) -> tuple[float, float]:
+    """Seconds (NaN where no times are known) and steps to the end, at the mean pace."""
     left = max(0.0, total - axis.last_step)
     passed = axis.last_step - (axis.first_step if axis.first_step is not None else axis.last_step)
     began = axis.time(axis.first_step) if axis.first_step is not None else math.nan
-    seconds = (axis.last_t - began) / passed * left if passed > 0 else math.nan
-    return f"by the end ({wording.span(seconds, left)})"
+    return (axis.last_t - began) / passed * left if passed > 0 else math.nan, left
 
 
 def plateaued(
@@ -81,7 +88,7 @@ def plateaued(
     total: float | None,
     now: float,
     falling_train: str | None,
-    hint: str | None,
+    hint: Hint | None,
 ) -> Finding:
     """No improvement worth having is left; with ``falling_train``, of the evaluation only."""
     forecast = replace(look.forecast, ahead=axis.ahead(total))
@@ -98,16 +105,28 @@ def plateaued(
             f"; if learning rate and data stay as they are, at most {wording.percent(most)} better "
             f"{remaining(axis, total)}"
         )
-    if forecast.trend.decide.low > 0:
+    worse = forecast.trend.decide.low > 0
+    if worse:
         text += "; it is getting worse"
+    at_peak = axis.rate is not None and axis.peak > 0 and axis.rate > 0.9 * axis.peak
     if falling_train:
         text += f"; {falling_train} still falls: more training is not buying anything"
-    elif axis.rate is not None and axis.peak > 0 and axis.rate > 0.9 * axis.peak:
+    elif at_peak:
         text += "; the learning rate is still at its peak: a cool-down usually helps yet"
     if hint:
-        text += f"; {hint}"
-    evidence = _figures(series, axis, forecast)
-    evidence["hint"] = hint
+        text += f"; {hint.text}"
+    seconds, steps = (math.nan, math.nan) if total is None else _left(axis, total)
+    evidence = {
+        **_figures(series, axis, forecast),
+        "newestStep": round(axis.last_step),
+        "remainingSteps": _finite(steps),
+        "remainingSeconds": _finite(seconds),
+        "worsening": "yes" if worse else "no",
+        "rateAtPeak": "yes" if at_peak else "no",
+        "trainMetric": falling_train,
+        "hint": hint.text if hint else None,
+        **(hint.figures if hint else {}),
+    }
     return Finding(
         type=ConditionType.EVAL_PLATEAUED if falling_train else ConditionType.PLATEAUED,
         since_t=axis.time(since),
@@ -118,8 +137,9 @@ def plateaued(
     )
 
 
-def diverging(series: MetricSeries, axis: Axis, found: Departure, hint: str | None) -> Finding:
-    """The loss has left its best level."""
+def diverging(series: MetricSeries, axis: Axis, found: Departure, causes: Sequence[Hint]) -> Finding:
+    """The loss has left its best level; ``causes`` are likely ones."""
+    hint = "; ".join(cause.text for cause in causes) or None
     text = (
         f"{series.name} has risen from {wording.number(found.best)} (best, step {wording.step(found.best_step)}) to "
         f"{wording.number(found.level)}, x{wording.number(found.ratio, 2)}, and has not come back since step "
@@ -136,6 +156,7 @@ def diverging(series: MetricSeries, axis: Axis, found: Departure, hint: str | No
             "level": found.level,
             "ratio": found.ratio,
             "hint": hint,
+            **{name: figure for cause in causes for name, figure in cause.figures.items()},
         },
         text=f"{text}; {hint}" if hint else text,
     )
@@ -158,6 +179,7 @@ def overfitting(series: MetricSeries, train: MetricSeries, axis: Axis, found: Ov
             "risePercent": 100 * found.rise,
             "evaluationsSince": found.evaluations,
             "p": found.p,
+            "trainMetric": train.name,
             "trainChangePercent": 100 * found.train_change,
             "sharePercentAfterBest": 100 * share,
         },

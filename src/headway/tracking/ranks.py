@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from typing import Final, NamedTuple
 
 from headway.insight import wording
-from headway.insight.findings import Finding
+from headway.insight.findings import Evidence, Finding
 from headway.insight.frames import standing_at
 from headway.protocol.verdict import ConditionType
 from headway.tracking.attempts import AttemptState
@@ -17,6 +17,15 @@ from headway.tracking.tracked import TrackedJob
 _NAMED: Final = 5
 """Ranks that are named; the others are counted."""
 _ENOUGH_STACKS: Final = 3
+
+
+class _Straggler(NamedTuple):
+    """A rank, since when it straggles, and how, in words and in figures."""
+
+    rank: int
+    since: float
+    text: str
+    figures: Evidence
 
 
 def stragglers(job: TrackedJob, now: float, listening_since: float, patience: Patience) -> list[Finding]:
@@ -34,17 +43,18 @@ def stragglers(job: TrackedJob, now: float, listening_since: float, patience: Pa
         return []
     lead = max((run.step for run in ranks.values() if run.step is not None), default=None)
     limit = judge.stall.limit()
-    found: list[tuple[int, float, str]] = []
+    found: list[_Straggler] = []
     for rank, run in sorted(ranks.items()):
         if rank in lost:
-            heard = f"has not been heard for {wording.duration(now - run.spoke_at)}"
-            found.append((rank, run.spoke_at, f"{heard}, {len(ranks) - len(lost)} others have"))
+            quiet = now - run.spoke_at
+            text = f"has not been heard for {wording.duration(quiet)}, {len(ranks) - len(lost)} others have"
+            found.append(_Straggler(rank, run.spoke_at, text, {"seconds": round(quiet, 3)}))
         elif lead is not None and run.step is not None and run.step < lead and run.step_at is not None:
             stood = min(now, run.spoke_at) - run.step_at
             if stood > limit:
                 text = f"has stood at step {wording.step(run.step)} for {wording.duration(stood)}"
                 text += f", others are at step {wording.step(lead)}"
-                found.append((rank, run.step_at, text))
+                found.append(_Straggler(rank, run.step_at, text, {"seconds": round(stood, 3)}))
     if not found:
         found = _elsewhere(ranks)
     return [_finding(ranks, found, lead, len(lost))] if found else []
@@ -63,7 +73,7 @@ def _members(attempt: AttemptState) -> dict[int, RunState]:
     return members
 
 
-def _elsewhere(ranks: dict[int, RunState]) -> list[tuple[int, float, str]]:
+def _elsewhere(ranks: dict[int, RunState]) -> list[_Straggler]:
     """The one rank whose stack stands at another place than those of all others."""
     places: dict[int, str] = {}
     for rank, run in ranks.items():
@@ -77,26 +87,28 @@ def _elsewhere(ranks: dict[int, RunState]) -> list[tuple[int, float, str]]:
     rank, place = next((rank, place) for rank, place in places.items() if place == others[0][0])
     run = ranks[rank]
     since = run.step_at if run.step_at is not None else run.spoke_at
-    return [(rank, since, f"stands at {place}, the {count} others at {usual}")]
+    text = f"stands at {place}, the {count} others at {usual}"
+    return [_Straggler(rank, since, text, {"place": place, "othersPlace": usual, "others": count})]
 
 
-def _finding(ranks: dict[int, RunState], found: list[tuple[int, float, str]], lead: int | None, lost: int) -> Finding:
-    parts = [f"{_name(ranks[rank])} {text}" for rank, _, text in found[:_NAMED]]
+def _finding(ranks: dict[int, RunState], found: list[_Straggler], lead: int | None, lost: int) -> Finding:
+    parts = [f"{_name(ranks[one.rank])} {one.text}" for one in found[:_NAMED]]
     if len(found) > _NAMED:
         parts.append(f"and {len(found) - _NAMED} more")
-    first = ranks[found[0][0]]
+    first = ranks[found[0].rank]
     return Finding(
         type=ConditionType.STRAGGLING_RANK,
-        since_t=min(since for _, since, _ in found),
+        since_t=min(one.since for one in found),
         since_step=first.step,
         evidence={
             "rank": first.rank,
-            "ranks": ", ".join(str(rank) for rank, _, _ in found),
+            "ranks": ", ".join(str(one.rank) for one in found),
             "host": first.info[1].host if first.info is not None else None,
             "step": first.step,
             "leadStep": lead,
             "lost": lost,
             "heard": len(ranks) - lost,
+            **found[0].figures,
         },
         text="; ".join(parts),
     )

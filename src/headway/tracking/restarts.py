@@ -43,7 +43,13 @@ def restart_loop(job: TrackedJob) -> list[Finding]:
             type=ConditionType.RESTART_LOOP,
             since_t=fruitless[0].began_at,
             since_step=best,
-            evidence={"attempts": len(fruitless), "bestStep": best, "lastStep": reached[-1], "ending": why},
+            evidence={
+                "attempts": len(fruitless),
+                "bestStep": best,
+                "lastStep": reached[-1],
+                "lastSteps": at,
+                "ending": why,
+            },
             text=f"{len(fruitless)} attempts in a row ended without {passed} (last steps: {at})"
             + (f"; the last one: {why}" if why else ""),
         )

@@ -1,4 +1,4 @@
-"""What is judged without any metric: silence (after a while Silent, later Lost), standstill, stragglers, restarts for nothing.
+"""What is judged without any metric: silence (Silent, later Lost), standstill, stragglers, useless restarts, late checkpoints.
 
 Time passes here without an event, so the hub calls :func:`sweep` regularly. Time in which the server itself did not listen (it
 was down, or asleep) is not held against anybody: ``listening_since`` says since when it has listened without a gap.
@@ -19,13 +19,20 @@ from headway.tracking.patience import MISSED, Patience, silence_limit
 from headway.tracking.progress import Overall, overall
 from headway.tracking.ranks import stragglers
 from headway.tracking.restarts import restart_loop
+from headway.tracking.saving import checkpoint_late
 from headway.tracking.stalled import hold, stalled
 from headway.tracking.state import governing, outcome
 from headway.tracking.tracked import TrackedJob
 
 _GOOD: Final = frozenset({EndingKind.COMPLETED, EndingKind.EARLY_STOPPED})
 _OF_AN_ATTEMPT: Final = frozenset(
-    {ConditionType.STALLED, ConditionType.SILENT, ConditionType.STRAGGLING_RANK, ConditionType.SLOW}
+    {
+        ConditionType.STALLED,
+        ConditionType.SILENT,
+        ConditionType.STRAGGLING_RANK,
+        ConditionType.SLOW,
+        ConditionType.CHECKPOINT_LATE,
+    }
 )
 """Conditions of processes: they end with them. What was said of the curves, and of restarts, goes on into the next attempt."""
 _OWNED: Final = frozenset(
@@ -35,6 +42,7 @@ _OWNED: Final = frozenset(
         ConditionType.STRAGGLING_RANK,
         ConditionType.RESTART_LOOP,
         ConditionType.TOTAL_WRONG,
+        ConditionType.CHECKPOINT_LATE,
     }
 )
 
@@ -69,6 +77,7 @@ def sweep(job: TrackedJob, now: float, listening_since: float, patience: Patienc
         *stragglers(job, now, listening_since, patience),
         *restart_loop(job),
         *_total_wrong(where),
+        *checkpoint_late(job, now),
     ]
     job.conditions, turned = merge(job.conditions, findings, _OWNED, now, where.step)
     return turned

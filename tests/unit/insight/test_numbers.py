@@ -188,6 +188,10 @@ def test_lengths_of_time(seconds: float, text: str) -> None:
 
 
 def test_a_uniform_guess_is_named() -> None:
-    assert "32,000" in (uniform_guess(10.3735) or "")
-    assert "4 classes" in (uniform_guess(1.3863) or "")
+    vocabulary, classes = uniform_guess(10.3735), uniform_guess(1.3863)
+    assert vocabulary is not None
+    assert "32,000" in vocabulary.text
+    assert classes is not None
+    assert "4 classes" in classes.text
+    assert classes.figures == {"uniformLevel": 1.3863, "uniformClasses": 4}
     assert uniform_guess(2.0) is None
