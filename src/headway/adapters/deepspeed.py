@@ -55,16 +55,17 @@ class _Engine:
     def forget(self) -> None:
         """As if there were none."""
         self.voice: Voice | None = None
+        self._run: Any = None
         self._clock: Callable[[], Any] = _nothing
         self._uncommitted: dict[str, Any] | None = None
 
     def voice_of(self, engine: Any, **told: Any) -> Voice | None:
         """The voice, if this is the engine that counts, which the first is that asks."""
-        if self._clock() is engine and not told:
-            return self.voice
-        if self._clock() is not None and not told:
-            return None
-        from headway.reporter.start import speak
+        from headway.reporter.start import current_run, speak
+
+        over = self.voice is not None and self.voice.muted and current_run() not in (None, self._run)
+        if self._clock() is not None and not told and not over:
+            return self.voice if self._clock() is engine else None
 
         schedule = getattr(engine, "lr_scheduler", None)
         if type(schedule).__module__.startswith("deepspeed."):
@@ -72,7 +73,7 @@ class _Engine:
         self.voice = speak(
             Layer.ENGINE, framework=ABOUT.framework, start_step=_applied(engine), **{"config": _config(engine), **told}
         )
-        self._clock = weakref.ref(engine)
+        self._clock, self._run = weakref.ref(engine), current_run()
         return self.voice
 
     @harmless

@@ -12,8 +12,9 @@ accumulation and the steps that a ``GradScaler`` skips come out right by nature.
         voice.note(loss=loss)  # before the optimizer's step; several micro-batches count as their mean
         optimizer.step()
 
-Where there are several optimizers, the first that steps is the clock. The norm that ``clip_grad_norm_`` returns is noted as
-``grad_norm``, but where it lies in parts on several devices (FSDP2): there ``voice.note(grad_norm=norm.full_tensor())``.
+Where there are several optimizers, the first that steps is the clock. Under ``headway run`` the norm that ``clip_grad_norm_``
+returns is noted as ``grad_norm``; not under FSDP2, where it lies in parts on several devices: there, on every rank,
+``voice.note(grad_norm=norm.full_tensor())``.
 """
 
 from __future__ import annotations
@@ -64,14 +65,18 @@ class _Steps:
     def forget(self) -> None:
         """As if none had stepped yet."""
         self.voice: Voice | None = None
+        self._run: Any = None
         self.data_parallel = False
         self._clock: Callable[[], Any] = _nothing
+        self._filled: Callable[[], Any] = _nothing
         self._elsewhere = 0
         self._norms: list[Any] = []
 
     def begin(self, voice: Voice, optimizer: Any) -> None:
         """From now on this optimizer's steps are the run's."""
-        self.voice = voice
+        from headway.reporter.start import current_run
+
+        self.voice, self._run = voice, current_run()
         self._clock = weakref.ref(optimizer)
         self._elsewhere = 0
 
@@ -79,11 +84,14 @@ class _Steps:
         """After each step of any optimizer."""
         import torch
 
-        if torch.compiler.is_compiling() or _is_filling(optimizer, kwargs):
+        if torch.compiler.is_compiling():
             return  # only traced; and nothing of ours may become part of a compiled step
+        if _is_filling(optimizer, kwargs):
+            self._filled = weakref.ref(optimizer)
+            return
         try:
             voice = self.voice
-            if voice is None:
+            if voice is None or (voice.muted and self._of_another_run()):
                 voice = self._first(optimizer)
             elif self._clock() is not optimizer and not self._hand_over(optimizer):
                 self._norms.clear()
@@ -115,13 +123,23 @@ class _Steps:
             return "pytorch-fsdp"
         return "pytorch-ddp" if self.data_parallel else "pytorch"
 
+    def steps_before(self, optimizer: Any, new: int) -> int:
+        """Steps that an optimizer counts in its state, less ``new`` and one that was no training."""
+        steps = steps_of(optimizer) - new
+        return 0 if steps < 0 or (steps == 1 and self._filled() is optimizer) else steps
+
     def _first(self, optimizer: Any) -> Voice:
         from headway.reporter.start import speak
 
-        start = steps_of(optimizer, 1)
+        start = self.steps_before(optimizer, 1)
         voice = speak(Layer.OPTIMIZER, framework=self.framework(optimizer), claims=False, start_step=start)
         self.begin(voice, optimizer)
         return voice
+
+    def _of_another_run(self) -> bool:
+        from headway.reporter.start import current_run
+
+        return current_run() not in (None, self._run)
 
     def _note(self, norm: Any) -> None:
         from headway.reporter.start import current_run
@@ -182,7 +200,7 @@ def watch(
             _steps.data_parallel = True
         framework = _steps.framework(optimizer)
         if start_step is None:
-            start_step = steps_of(optimizer, 0)
+            start_step = _steps.steps_before(optimizer, 0)
     except Exception as error:  # noqa: BLE001 - never into training
         log.warning("this optimizer's steps are not counted: %r", error)
         framework = "pytorch"
@@ -198,12 +216,12 @@ def watch(
     return voice
 
 
-def steps_of(optimizer: Any, new: int) -> int:
-    """Steps that an optimizer counts in its state, less ``new``; 0 where it does not, or where a device would be asked."""
+def steps_of(optimizer: Any) -> int:
+    """Steps that an optimizer counts in its state; 0 where it does not, or where a device would have to be asked."""
     for state in optimizer.state.values():
         step = state.get("step") if isinstance(state, dict) else None
         if step is not None and getattr(step, "is_cpu", True):
-            return max(0, int(step) - new)
+            return int(step)
     return 0
 
 
