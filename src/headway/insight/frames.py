@@ -15,7 +15,8 @@ _FRAME: Final = re.compile(
 _SECTION: Final = re.compile(r"^(?:Current thread|Thread) 0x", re.MULTILINE)
 _FOLDERS: Final = re.compile(r".*[\\/](?:site-packages|dist-packages|lib(?:64)?[\\/]python\d[\d.]*)[\\/]")
 _FOREIGN: Final = re.compile(
-    r"[\\/](?:site-packages|dist-packages)[\\/]|[\\/]lib(?:64)?[\\/]python\d[\d.]*[\\/]|^<frozen|[\\/]headway[\\/](?:reporter|runner)[\\/]"
+    r"[\\/](?:site-packages|dist-packages)[\\/]|[\\/]lib(?:64)?[\\/]python\d[\d.]*[\\/]|^<frozen"
+    r"|[\\/]headway[\\/](?:adapters|reporter|runner)[\\/]"
 )
 """Installed packages, the standard library, the interpreter's own frames, and Headway's."""
 
