@@ -112,4 +112,4 @@ class LifecycleAnswer:
     commands: tuple[Command, ...] = ()
     heartbeat: float = 2.0
     conditions: tuple[Condition, ...] = ()
-    """Those that stand."""
+    """Those that stand, and those that were withdrawn within the last minute: some come and go between two life signs."""

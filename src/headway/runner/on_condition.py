@@ -1,7 +1,7 @@
 """``--on-condition CMD``: a command of the user's own, started once when a condition begins and once when it is withdrawn.
 
-What stands comes with the answers to the runner's life signs; a thread of its own starts the commands one after the other, so
-that nothing else waits for them.
+What stands, and what was withdrawn of late, comes with the answers to the runner's life signs; a thread of its own starts the
+commands one after the other, so that nothing else waits for them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ _WAITING: Final = 100
 """Events that may wait for commands to end; what comes beyond them is left out, and said."""
 
 
+_Name = tuple[ConditionType, str | None, float]
+"""What makes two words of a condition words of the same one."""
+
+
 class OnCondition:
     """Starts the user's command for each event of one job.
 
@@ -42,23 +46,31 @@ class OnCondition:
         self, command: Sequence[str], key: JobKey, environ: Mapping[str, str], say: Callable[[str], None]
     ) -> None:
         self._command, self._key, self._environ, self._say = list(command), key, dict(environ), say
-        self._stand: dict[tuple[ConditionType, str | None, float], Condition] = {}
+        self._stand: dict[_Name, Condition] = {}
+        self._over: set[_Name] | None = None
+        """What was heard to be over, of what is still told; None before the first word."""
         self._process: subprocess.Popen[bytes] | None = None
         self._waiting: SimpleQueue[ConditionEvent | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="headway-on-condition", daemon=True)
         self._thread.start()
 
     def hear(self, conditions: Sequence[Condition]) -> None:
-        """These conditions stand now; what has begun or ceased since the last call becomes an event."""
-        stand = {(one.type, one.metric, one.since): one for one in conditions if one.until is None}
-        stood, self._stand = self._stand, stand
+        """These conditions stand now, or were withdrawn of late; what has begun or ceased since the last call becomes an event.
+
+        What was over before the first call is not told.
+        """
+        stand = {_name(one): one for one in conditions if one.until is None}
+        over = {_name(one): one for one in conditions if one.until is not None}
+        known = over.keys() if self._over is None else self._over
+        stood, self._stand, self._over = self._stand, stand, set(over)
         now = time.time()
-        events = [event_of(EventKind.ONSET, self._key, one, now) for name, one in stand.items() if name not in stood]
-        events += [
-            event_of(EventKind.RECOVERY, self._key, replace(one, until=now), now)
-            for name, one in stood.items()
-            if name not in stand
-        ]
+        brief = [one for name, one in over.items() if name not in known and name not in stood]
+        begun = [one for name, one in stand.items() if name not in stood]
+        ceased = [over.get(name, replace(one, until=now)) for name, one in stood.items() if name not in stand]
+        events = [event_of(EventKind.ONSET, self._key, replace(one, until=None, until_step=None), now) for one in brief]
+        events += [event_of(EventKind.RECOVERY, self._key, one, now) for one in brief]
+        events += [event_of(EventKind.ONSET, self._key, one, now) for one in begun]
+        events += [event_of(EventKind.RECOVERY, self._key, one, now) for one in ceased]
         for event in events:
             if self._waiting.qsize() >= _WAITING:
                 self._say(f"the command of --on-condition is too slow: {event.condition.type} was left out")
@@ -107,3 +119,7 @@ class OnCondition:
         if process.returncode:
             last = errors.decode("utf-8", "replace").strip().splitlines()[-1:]
             self._say(f"the command of --on-condition ended with exit code {process.returncode}: {''.join(last)}")
+
+
+def _name(condition: Condition) -> _Name:
+    return condition.type, condition.metric, condition.since

@@ -17,6 +17,9 @@ from headway.protocol.verdict import SEVERITY, Condition, ConditionType, Verdict
 MOST_CONDITIONS: Final = 200
 """Conditions kept of one job; the oldest that no longer stand are dropped first."""
 
+_LATELY: Final = 60.0
+"""Seconds for which a condition that was withdrawn is still told to whoever asks now and then."""
+
 _ORDER: Final = {kind: rank for rank, kind in enumerate(SEVERITY)}
 
 
@@ -25,6 +28,12 @@ def standing(conditions: Iterable[Condition]) -> list[Condition]:
     return sorted(
         (one for one in conditions if one.until is None), key=lambda one: (_ORDER[one.type], one.metric or "")
     )
+
+
+def lately(conditions: Iterable[Condition], now: float) -> list[Condition]:
+    """Those that stand, the gravest first, then those that were withdrawn within the last minute."""
+    told = list(conditions)
+    return standing(told) + [one for one in told if one.until is not None and one.until > now - _LATELY]
 
 
 def merge(

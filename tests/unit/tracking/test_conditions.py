@@ -2,7 +2,7 @@
 
 from headway.insight.findings import Finding
 from headway.protocol.verdict import SEVERITY, ConditionType
-from headway.tracking.conditions import MOST_CONDITIONS, end_all, merge, standing
+from headway.tracking.conditions import MOST_CONDITIONS, end_all, lately, merge, standing
 
 TYPES = frozenset({ConditionType.PLATEAUED, ConditionType.NON_FINITE})
 
@@ -75,3 +75,11 @@ def test_a_flapping_condition_does_not_grow_without_bound():
         conditions, _ = merge(conditions, [], TYPES, 2.0 * now + 1, 1)
     assert len(conditions) == MOST_CONDITIONS
     assert conditions[-1].until == 2.0 * (2 * MOST_CONDITIONS) - 1
+
+
+def test_what_was_withdrawn_within_the_last_minute_is_still_told():
+    conditions, _ = merge((), [finding()], TYPES, 100.0, 1)
+    conditions, _ = merge(conditions, [], TYPES, 110.0, 2)
+    conditions, _ = merge(conditions, [finding(ConditionType.NON_FINITE)], TYPES, 120.0, 3)
+    assert [one.type for one in lately(conditions, 130.0)] == [ConditionType.NON_FINITE, ConditionType.PLATEAUED]
+    assert [one.type for one in lately(conditions, 171.0)] == [ConditionType.NON_FINITE]
