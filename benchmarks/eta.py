@@ -261,6 +261,11 @@ def drawn(seeds: range) -> dict[str, object]:
         for share, hits in cover.items():
             pooled[share] += hits
         shown = [r.hits[share] for r in results for share in shares if share in r.hits and share in r.shown]
+        later = {
+            name: statistics.median(abs(e) for r in results for s in r.shown if (e := error(r, s, name)) is not None)
+            for name in NAMES
+            if shown
+        }
         whole = [hit for hits in cover.values() for hit in hits]
         width = statistics.median(w for r in results for w in r.width)
         out[kind] = {
@@ -268,6 +273,7 @@ def drawn(seeds: range) -> dict[str, object]:
             "coverage": {f"{share:.0%}": round(statistics.fmean(hits), 3) for share, hits in cover.items()},
             "coverage in all": round(statistics.fmean(whole), 3),
             "coverage once it shows": round(statistics.fmean(shown), 3) if shown else None,
+            "errors once it shows": {name: round(value, 4) for name, value in later.items()},
             "width": round(width, 3),
         }
         print(
@@ -276,7 +282,8 @@ def drawn(seeds: range) -> dict[str, object]:
             + " | "
             + " ".join(f"{100 * statistics.fmean(hits):3.0f}" for hits in cover.values())
             + f" | {100 * statistics.fmean(whole):3.0f}"
-            + (f" | once it shows {100 * statistics.fmean(shown):3.0f}" if shown else "")
+            + (f" | {100 * statistics.fmean(shown):3.0f}; " if shown else "")
+            + " ".join(f"{100 * value:.2f}" for value in later.values())
         )
     overall = {f"{share:.0%}": round(statistics.fmean(hits), 3) for share, hits in pooled.items()}
     out["all"] = {

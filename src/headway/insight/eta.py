@@ -299,12 +299,16 @@ class EtaEstimator:
         done = len(self._before)
         out = []
         for index, seen in zip(range(done, done + n), self._ring, strict=False):
+            pace = paces[index]
+            if seen.usual is None and pace <= (pause if seen.phase is None else base):
+                out.append((Interval(seen.steps, seen.seconds), pace))
+                continue
             around = max(
                 median(paces[index - _AROUND : index]) if index >= _AROUND else 0.0,
                 median(paces[index + 1 : index + 1 + _AROUND]) if index + _AROUND < len(paces) else 0.0,
             )
             over = max(1.0, around / base)
-            out.append((_split(seen, over * base, over * pause, pauses), paces[index]))
+            out.append((_split(seen, over * base, over * pause, pauses), pace))
         return out
 
     def _level(self) -> tuple[float, float]:

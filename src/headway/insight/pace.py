@@ -36,8 +36,7 @@ _MEDIAN_OF_SQUARE: Final = 0.455
 _SHORT: Final = 1.5
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """What passed between two observations: steps, seconds of training proper, and whether a pause was taken out."""
 
     steps: float

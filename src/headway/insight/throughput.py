@@ -276,11 +276,17 @@ class SlowWatch:
     def _put(self, value: float, seconds: float, t: float, step: float) -> None:
         if self._pool is not None and self._error <= _CERTAIN:
             rise = value - self._pool[1]
+            over, rising = rise - self._error, False
             for each in self._sums:
-                each.add(rise - self._error, self._sd, _CEILING * self._threshold, t - seconds, step)
-            self._recent.append(rise)
-            if len(self._recent) > 2 * _RECENT or not any(each.count for each in self._sums):
-                self._recent = self._recent[-_RECENT:] if self._sums[0].count or self._sums[1].count else array("f")
+                if each.score or over > each.shift / 2:
+                    each.add(over, self._sd, _CEILING * self._threshold, t - seconds, step)
+                    rising = rising or each.count > 0
+            if rising:
+                self._recent.append(rise)
+                if len(self._recent) > 2 * _RECENT:
+                    self._recent = self._recent[-_RECENT:]
+            elif self._recent:
+                self._recent = array("f")
         self._block.append(value)
         self._block_seconds += seconds
         if len(self._block) >= _BLOCK_VALUES and self._block_seconds >= _BLOCK_SECONDS:
