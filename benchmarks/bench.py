@@ -18,26 +18,21 @@ from turns import QUIET, RESULTS
 HERE = Path(__file__).parent
 CURVES = HERE.parent.parent / "shared" / "curves"
 JSON = "{results}"
-PLAN: dict[str, tuple[list[str], list[str], float]] = {
-    "hotpath": (["--quick"], [], 120),
-    "hung_server": (["--quick"], ["--rounds", "2"], 240),
-    "ingest": (["--quick"], ["--rounds", "2", "--seconds", "4"], 180),
-    "fleet": (["--quick"], [], 300),
-    "overhead": (["--quick"], [], 120),
-    "store": (["--seconds", "1", "--points", "200000", "--jobs", "2000"], ["--seconds", "3"], 120),
-    "insight": (["--json", JSON], ["--json", JSON], 90),
-    "eta": (["--seeds", "1", "--drawn", "10", "--out", JSON], ["--seeds", "3", "--drawn", "40", "--out", JSON], 90),
-    "pace": (
-        ["--seeds", "4", "--healthy", "10", "--out", JSON],
-        ["--seeds", "10", "--healthy", "50", "--out", JSON],
-        240,
-    ),
+PLAN: dict[str, tuple[list[str], float, list[str], float]] = {
+    "hotpath": (["--quick"], 60, [], 120),
+    "hung_server": (["--quick"], 90, ["--rounds", "2"], 240),
+    "ingest": (["--quick"], 80, ["--rounds", "2", "--seconds", "4"], 180),
+    "fleet": (["--quick"], 60, [], 300),
+    "overhead": (["--quick"], 75, ["--rounds", "2"], 180),
+    "store": (["--seconds", "1", "--points", "200000", "--jobs", "2000"], 30, ["--seconds", "3"], 120),
+    "insight": (["--json", JSON], 45, ["--json", JSON], 90),
+    "eta": (["--seeds", "1", "--out", JSON], 30, ["--seeds", "3", "--out", JSON], 60),
 }
-"""Name: arguments when quick, arguments otherwise, most seconds."""
+"""Name: arguments when quick and most seconds then, arguments otherwise and most seconds."""
 
 
-def run(name: str, arguments: list[str], seconds: float) -> bool:
-    """Runs one; answers whether it ended well within its time."""
+def run(name: str, arguments: list[str], seconds: float) -> str:
+    """Runs one; answers why it failed, in a few words, or nothing."""
     print(f"\n== {name} {' '.join(arguments)}", flush=True)
     command = [sys.executable, str(HERE / f"{name}.py"), *arguments]
     began = time.monotonic()
@@ -52,24 +47,22 @@ def run(name: str, arguments: list[str], seconds: float) -> bool:
         except subprocess.TimeoutExpired:
             started.kill()
             started.wait()
-        return False
+        return f"not within {seconds:.0f} s"
     print(f"== {name}: {time.monotonic() - began:.0f} s" + (f", exit code {code}" if code else ""))
-    return code == 0
+    return f"exit code {code}" if code else ""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds: about three minutes in all")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: under eight minutes in all")
     parser.add_argument("--only", nargs="+", choices=tuple(PLAN), default=tuple(PLAN))
     parser.add_argument("--curves", type=Path, default=CURVES, help="labelled learning curves, for insight and eta")
     arguments = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     failed = []
     for name in arguments.only:
-        quick, full, seconds = PLAN[name]
-        given = [
-            str(RESULTS / f"{name}.json") if each == JSON else each for each in (quick if arguments.quick else full)
-        ]
+        wanted, seconds = PLAN[name][:2] if arguments.quick else PLAN[name][2:]
+        given = [str(RESULTS / f"{name}.json") if each == JSON else each for each in wanted]
         if name in ("insight", "eta"):
             if arguments.curves.is_dir():
                 given += ["--curves", str(arguments.curves)]
@@ -77,9 +70,11 @@ def main() -> int:
                 given += ["--synthetic", "200"]
         elif name == "store":
             given += ["--json", str(RESULTS / f"{name}.json")]
-        if not run(name, given, seconds):
-            failed.append(name)
-    print(f"\nfigures: {RESULTS}" + (f"; failed: {', '.join(failed)}" if failed else ""))
+        if why := run(name, given, seconds):
+            failed.append(f"{name} ({why})")
+    print(f"\nfigures: {RESULTS}")
+    if failed:
+        print(f"FAILED: {', '.join(failed)}")
     return 1 if failed else 0
 
 

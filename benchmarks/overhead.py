@@ -1,35 +1,39 @@
-"""What Headway costs a real training step: a small PyTorch model on the CPU, with and without it, in the same run.
+"""What a reporter adds to a real training step: a small PyTorch model on the CPU, or any workload that is named.
 
-    python benchmarks/overhead.py [--rounds 120] [--turn-ms 100] [--quick]
+    python benchmarks/overhead.py [--seconds 15] [--rounds 4] [--quick] [--workload MODULE:FUNCTION] [--reporters NAME ...]
 
-Each loop is a process of its own and trains on one thread; they take turns, a tenth of a second each a round, forwards and
-backwards. Every step reports its loss and its gradient norm, as the tensors that they are, and its learning rate. The reporter
-sends five times as often as by default, as it has a fifth of the time. The ratio is taken between the medians of the same
-round, of wall time and of processor time (all threads of the process); half of the rounds lie within the quartiles. "ratio of
-p10" compares the steps that nothing disturbed: the fastest tenth ends there, over all rounds.
-"without, again" is the same loop as "without" once more: how far apart two equal loops come out on this machine.
+Each row is a process of its own in which steps with and without the reporter take turns (:mod:`laps` says how, and what the
+columns are). Every reported step tells its loss and its gradient norm, as the tensors that they are, and its learning rate.
+Per cent of a step, each with the 95 % interval of the median; "alike" is what two equal steps came out at.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
+import sys
 import tempfile
-import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
-from statistics import median, quantiles
+from pathlib import Path
 from typing import Any
 
+from laps import Found, Laps
 from turns import Make, Turn, contenders, keep, table
 
-BASE = "without"
-PACKAGES = ("torch", "transformers", "kubeflow")
+PACKAGES = ("torch", "transformers", "kubeflow", "lightning", "accelerate", "jax")
+ROWS = {
+    "Headway, healthy server": ("headway", "ok"),
+    "Headway, hung server": ("headway", "hang"),
+    "Headway, no server": ("headway", "refuse"),
+    "Kubeflow SDK, healthy server": ("kubeflow", "ok"),
+}
+Workload = Callable[[Laps, str], None]
 
 
-@contextmanager
-def training(reporter: str) -> Generator[Turn, None, None]:
-    """Trains; a turn answers the seconds of each step, and the processor seconds per step of the whole process."""
+def torch_loop(laps: Laps, reporter: str) -> None:
+    """A loop of one's own: a multi-layer perceptron, a few milliseconds a step."""
     import torch
 
     torch.set_num_threads(1)
@@ -44,32 +48,17 @@ def training(reporter: str) -> Generator[Turn, None, None]:
     ]  # more than it can learn by heart
     tell, finish = REPORTERS[reporter]()
     count = 0
-
-    def turn(seconds: float) -> tuple[list[float], float]:
-        nonlocal count
-        clock, spent, used = time.perf_counter, [], time.process_time()
-        until = clock() + seconds
-        began = clock()
-        while began < until:
-            inputs, labels = batches[count % len(batches)]
-            optimizer.zero_grad()
-            loss = torch.nn.functional.cross_entropy(model(inputs), labels)
-            loss.backward()
-            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            count += 1
+    while laps.lap():
+        inputs, labels = batches[count % len(batches)]
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(inputs), labels)
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        count += 1
+        if laps.reported:
             tell(count, loss, norm)
-            now = clock()
-            spent.append(now - began)
-            began = now
-        return spent, (time.process_time() - used) / len(spent)
-
-    yield turn
     finish()
-
-
-def no_reporter() -> Any:
-    return (lambda *_: None), (lambda: None)
 
 
 def headway_reporter() -> Any:
@@ -92,103 +81,109 @@ def kubeflow_reporter() -> Any:
     return tell, (lambda: None)
 
 
-REPORTERS = {"none": no_reporter, "headway": headway_reporter, "kubeflow": kubeflow_reporter}
-
+REPORTERS = {"headway": headway_reporter, "kubeflow": kubeflow_reporter}
 
 STEADY = {"MALLOC_TRIM_THRESHOLD_": str(2**30), "MALLOC_MMAP_THRESHOLD_": str(2**30)}
-"""Memory of a step's tensors is kept for the next one: else chance decides which loop asks the kernel for it each time."""
+"""Memory of a step's tensors is kept for the next one: else chance decides which step asks the kernel for it."""
 
 
-def measure(rounds: int, seconds: float) -> dict[str, dict[str, Any]]:
-    """Figures by loop; seconds."""
+@contextmanager
+def training(workload: str, reporter: str) -> Generator[Turn, None, None]:
+    """A turn trains for so many seconds and answers what was found."""
+    module, _, function = workload.partition(":")
+    sys.path.insert(0, str(Path(__file__).parent))
+    train: Workload = getattr(importlib.import_module(module), function)
+
+    def turn(request: tuple[float, int, int]) -> Found:
+        seconds, seed, block = request
+        laps = Laps(seconds, seed=seed, block=block)
+        train(laps, reporter)
+        return laps.found
+
+    yield turn
+
+
+def measure(
+    workload: str, rounds: int, seconds: float, *, block: int = 1, rows: dict[str, tuple[str, str]] | None = None
+) -> dict[str, dict[str, float]]:
+    """Figures by row."""
     from headway.testing.servers import ScriptedServer
 
     with ExitStack() as stack:
         token = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".token"))
         token.write("t")
         token.flush()
-        servers = {}
-        for behaviour in ("ok", "hang"):
-            servers[behaviour] = stack.enter_context(ScriptedServer(interval=0.2))
-            servers[behaviour].behave(behaviour)
 
         def env(behaviour: str) -> dict[str, str]:
-            server = servers[behaviour]
+            server = stack.enter_context(ScriptedServer())
+            server.behave(behaviour)
             return {
                 "HEADWAY_URL": server.url,
                 "HEADWAY_TOKEN": "t",
                 "HEADWAY_JOB": "local/bench",
-                "HEADWAY_INTERVAL": "0.2",
                 "KUBEFLOW_TRAINER_SERVER_URL": server.status_url(),
                 "KUBEFLOW_TRAINER_SERVER_TOKEN": token.name,
             }
 
-        makes: list[tuple[str, Make, tuple[str], dict[str, str]]] = [
-            (BASE, training, ("none",), {}),
-            ("without, again", training, ("none",), {}),
-            ("Headway, healthy server", training, ("headway",), env("ok")),
-            ("Headway, hung server", training, ("headway",), env("hang")),
-            ("Kubeflow SDK, healthy server", training, ("kubeflow",), env("ok")),
+        makes: list[tuple[str, Make, tuple[str, str], dict[str, str]]] = [
+            (name, training, (workload, reporter), env(behaviour))
+            for name, (reporter, behaviour) in (rows or ROWS).items()
         ]
-        times: dict[str, list[tuple[list[float], float]]] = {}
+        found: dict[str, Found] = {}
         with contenders(makes) as those:
-            names = list(those)
-            for number in range(-1, rounds):
-                for name in names if number % 2 else reversed(names):
-                    spent = those[name].turn(seconds)
-                    if number >= 0:
-                        times.setdefault(name, []).append(spent)
-    found: dict[str, dict[str, Any]] = {}
-    for name in names:
-        pairs = list(zip(times[name], times[BASE], strict=True))
-        ratios = [median(mine) / median(base) for (mine, _), (base, _) in pairs]
-        every = sorted(step for steps, _ in times[name] for step in steps)
-        found[name] = {
-            "median_ms": median(every) * 1e3,
-            "p99_ms": every[len(every) * 99 // 100] * 1e3,
-            "worst_ms": every[-1] * 1e3,
-            "ratio": median(ratios),
-            "ratio_quartiles": quantiles(ratios, n=4)[::2],
-            "undisturbed_ms": every[len(every) // 10] * 1e3,
-            "cpu_ratio": median(mine / base for (_, mine), (_, base) in pairs),
-            "steps": len(every),
-        }
-    return found
+            for number in range(rounds):
+                for name in those if number % 2 else reversed(those):
+                    found.setdefault(name, Found()).add(those[name].turn((seconds, number, block)))
+        return {name: found[name].figures() for name in those}
+
+
+def interval(figures: dict[str, float], name: str) -> str:
+    """A median and its bounds, in per cent."""
+    middle, low, high = (100 * figures[key] for key in (name, f"{name}_low", f"{name}_high"))
+    return f"{middle:+.2f} ({low:+.2f} to {high:+.2f})"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=120)
-    parser.add_argument("--turn-ms", type=float, default=100.0)
-    parser.add_argument("--quick", action="store_true", help="30 rounds")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=15.0, help="of training, each row each round")
+    parser.add_argument("--block", type=int, default=1, help="steps of one kind in a row")
+    parser.add_argument("--workload", default="overhead:torch_loop", help="who trains: MODULE:FUNCTION(laps, reporter)")
+    parser.add_argument("--only", nargs="+", choices=tuple(ROWS), default=tuple(ROWS))
+    parser.add_argument("--quick", action="store_true", help="one round of 10 s")
     arguments = parser.parse_args()
     if arguments.quick:
-        arguments.rounds = 30
+        arguments.rounds, arguments.seconds = 1, 10.0
     os.environ.update(STEADY)  # read when a process starts
-    found = measure(arguments.rounds, arguments.turn_ms / 1e3)
-    rows = []
-    for name, each in found.items():
-        low, high = each["ratio_quartiles"]
-        each["undisturbed_ratio"] = each["undisturbed_ms"] / found[BASE]["undisturbed_ms"]
-        shown = [f"{each[key]:.2f}" for key in ("median_ms", "p99_ms", "worst_ms")]
-        rows.append(
-            [
-                name,
-                *shown,
-                f"{each['ratio']:.3f}",
-                f"{low:.2f} to {high:.2f}",
-                f"{each['cpu_ratio']:.3f}",
-                f"{each['undisturbed_ratio']:.3f}",
-            ]
-        )
-    print(
-        table(
-            ["a training step", "median ms", "p99 ms", "worst ms", "ratio", "quartiles", "CPU ratio", "ratio of p10"],
-            rows,
-        )
-    )
+    rows = {name: ROWS[name] for name in arguments.only}
+    found = measure(arguments.workload, arguments.rounds, arguments.seconds, block=arguments.block, rows=rows)
+    heads = [
+        "per cent of a training step",
+        "step ms",
+        "rounds",
+        "alike",
+        "the call, wall",
+        "the call, CPU",
+        "beside",
+        "in all, CPU",
+    ]
+    lines = [
+        [
+            name,
+            f"{each['step_ms']:.2f}",
+            f"{each['rounds']:,.0f}",
+            interval(each, "alike_wall"),
+            interval(each, "wall"),
+            interval(each, "cpu"),
+            f"{100 * each['beside']:.2f}",
+            interval(each, "total_cpu"),
+        ]
+        for name, each in found.items()
+        if each
+    ]
+    print(table(heads, lines))
     keep("overhead", found, vars(arguments), PACKAGES)
-    return 0
+    return 0 if len(lines) == len(rows) else 1
 
 
 if __name__ == "__main__":
