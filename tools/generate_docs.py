@@ -1,6 +1,7 @@
 """Writes the reference pages that come from the code; with ``--check`` only says which are out of date.
 
 docs/reference/cli.md             every command and option
+docs/reference/frameworks.md      what each adapter reports
 docs/reference/http.md            every endpoint of the server
 docs/reference/python.md          the public API
 docs/reference/settings.md        environment variables and settings
@@ -15,6 +16,7 @@ import sys
 from pathlib import Path
 
 from reference.cli import cli_page
+from reference.frameworks import frameworks_page
 from reference.http import http_page
 from reference.python import python_page
 from reference.settings import settings_page
@@ -29,6 +31,7 @@ def pages() -> dict[Path, str]:
     """Every generated page by its path."""
     return {
         REFERENCE / "cli.md": cli_page(),
+        REFERENCE / "frameworks.md": frameworks_page(),
         REFERENCE / "http.md": http_page(),
         REFERENCE / "python.md": python_page(),
         REFERENCE / "settings.md": settings_page(),

@@ -48,8 +48,8 @@ _ELSEWHERE = {
     "unset: from what torchrun, Slurm, MPI or JobSet say, else a new one.",
     "HEADWAY_AUTO": "`0`: find no framework by itself; processes of `headway run` and `python -m headway.auto` are left alone.",
     "HEADWAY_RUNNER": "Set by `headway run`: a `headway run` within it sees that the job is tracked already.",
-    "HEADWAY_TRAINING_PID": "Set by a process that trains, for the processes that it starts: an evaluation that trains something of "
-    "its own is no part of the job, unless it calls `headway.track()`.",
+    "HEADWAY_TRAINING_PID": "Set by a process that trains, for the processes that it starts: an evaluation that trains something "
+    "of its own is no part of the job, unless it calls `headway.track()`.",
     "HEADWAY_SKIP_DASHBOARD": "`1` while a wheel is built: leave the dashboard out.",
 }
 """Variables that no field of a settings class describes."""

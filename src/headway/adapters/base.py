@@ -40,6 +40,8 @@ class About:
     """How it obeys a request to save or to stop."""
     by_hand: str
     """The line that does it without ``headway run`` or ``headway.auto``."""
+    through: str | None = None
+    """The adapter that does it, where it is another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

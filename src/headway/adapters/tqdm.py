@@ -34,7 +34,7 @@ ABOUT: Final = About(
     config="None.",
     checkpoints="None.",
     directives="None.",
-    by_hand="run.set_total(len(loader) * epochs)",
+    by_hand="headway.current_run().set_total(epochs * len(loader))",
 )
 _PATIENCE: Final = 1000
 """Items without any step after which a bar is no longer looked at."""

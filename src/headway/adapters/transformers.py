@@ -212,10 +212,11 @@ def _callback() -> Any:
 @harmless
 def _take_over() -> None:
     """Once a callback of ours is there: Transformers' own for Kubeflow is quiet, and losses are seen as they are."""
-    from transformers.integrations.integration_utils import KubeflowCallback
+    from transformers.integrations import integration_utils
     from transformers.trainer import Trainer
 
-    KubeflowCallback._update_status = lambda self, *args, **kwargs: False
+    if (stock := getattr(integration_utils, "KubeflowCallback", None)) is not None:  # it is there from version 5 on
+        stock._update_status = lambda self, *args, **kwargs: False
     original = Trainer.training_step
 
     @functools.wraps(original)

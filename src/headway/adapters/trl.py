@@ -36,4 +36,5 @@ ABOUT: Final = About(
     checkpoints="As in Transformers.",
     directives="As in Transformers.",
     by_hand="GRPOTrainer(..., callbacks=[HeadwayCallback()])",
+    through="transformers",
 )

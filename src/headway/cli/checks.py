@@ -15,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from headway.adapters import auto
 from headway.errors import HeadwayError
 from headway.reporter.folders import Folders
 
@@ -50,7 +51,7 @@ VARIABLES: Final = frozenset(
         "HEADWAY_DISABLED", "HEADWAY_INTERVAL", "HEADWAY_FINISH_TIMEOUT", "HEADWAY_CA_FILE", "HEADWAY_RUNNER",
         "HEADWAY_RELAY_FOR", "HEADWAY_STALL_FLOOR", "HEADWAY_STACKS", "HEADWAY_SERVER_HOST", "HEADWAY_SERVER_PORT",
         "HEADWAY_SERVER_STORE", "HEADWAY_SERVER_ALLOWED_HOSTS", "HEADWAY_SERVER_OPEN_METRICS", "HEADWAY_LOGS_MAX_DAYS",
-        "HEADWAY_LOGS_MAX_BYTES", "HEADWAY_SKIP_DASHBOARD",
+        "HEADWAY_LOGS_MAX_BYTES", "HEADWAY_SKIP_DASHBOARD", "HEADWAY_AUTO", "HEADWAY_TRAINING_PID", "HEADWAY_GRACE",
     }
 )  # fmt: skip
 
@@ -59,7 +60,17 @@ _EXTRAS: Final = {
     "server": ("litestar", "uvicorn", "msgspec", "jwt"),
     "demo": ("numpy",),
 }
-_FRAMEWORKS: Final = ("torch", "transformers", "accelerate", "kubeflow", "lightning", "jax", "keras", "deepspeed")
+_TWO_LINES: Final = "two lines: headway.track() and run.step()"
+_FRAMEWORKS: Final = {
+    **{
+        name.partition(".")[0]: "found by itself under headway run" for name in auto.HOOKS if not name.startswith("jax")
+    },
+    "trl": "found by itself under headway run",
+    "jax": "one line: headway.adapters.jax.watch(step)",
+    "keras": _TWO_LINES,
+    "kubeflow": "update_trainjob_status() reports to Headway under headway run",
+}
+"""Modules, and how a training with them is tracked."""
 _LOW_DISK = 1 << 30
 _SKEW = 2.0
 
@@ -240,43 +251,26 @@ def remote(url: str) -> Check:
 
 def frameworks() -> Iterator[Check]:
     """Training frameworks in this Python, and how each is tracked."""
-    for name in _FRAMEWORKS:
-        spec = importlib.util.find_spec(name)
-        if spec is None:
+    for name, how in _FRAMEWORKS.items():
+        if importlib.util.find_spec(name) is None:
             continue
         try:
-            version = importlib.metadata.version(name)
+            version = importlib.metadata.version(name.replace("_", "-"))
         except importlib.metadata.PackageNotFoundError:
             continue
-        if name == "transformers" and not _has_callback(spec.submodule_search_locations):
-            todo = "upgrade Transformers, or call headway.track() and run.step() in a callback"
-            yield Check(Level.WARN, name, f"{version} has no KubeflowCallback, so it does not report by itself", todo)
-            continue
-        how = {
-            "transformers": "Trainer reports by itself under headway run",
-            "kubeflow": "update_trainjob_status() reports to Headway under headway run",
-        }.get(name, "two lines: headway.track() and run.step()")
         yield Check(Level.OK, name, f"{version}; {how}")
-
-
-def _has_callback(folders: list[str] | None) -> bool:
-    for folder in folders or ():
-        path = Path(folder, "integrations", "integration_utils.py")
-        if path.is_file() and b"class KubeflowCallback" in path.read_bytes():
-            return True
-    return False
 
 
 def variables(environ: Mapping[str, str]) -> Iterator[Check]:
     """Environment variables that change what Headway does."""
     for name in sorted(environ):
-        if not name.startswith(("HEADWAY_", "KUBEFLOW_TRAINER_")) and name != "DISABLE_KUBEFLOW_INTEGRATION":
+        if not name.startswith(("HEADWAY_", "KUBEFLOW_TRAINER_")):
             continue
         value = "(set)" if name == "HEADWAY_TOKEN" else environ[name]
         if name == "HEADWAY_DISABLED" and value == "1":
             yield Check(Level.WARN, name, "1: nothing is reported", "unset HEADWAY_DISABLED")
-        elif name == "DISABLE_KUBEFLOW_INTEGRATION" and value.upper() == "TRUE":
-            yield Check(Level.WARN, name, "Transformers does not report by itself", f"unset {name}")
+        elif name == auto.VARIABLE and not auto.wanted(environ):
+            yield Check(Level.WARN, name, f"{value}: no framework is found by itself", f"unset {name}")
         elif name.startswith("HEADWAY_") and name not in VARIABLES and not name.startswith("HEADWAY_TEST_"):
             yield Check(Level.WARN, name, "no variable of Headway has this name", "check its spelling")
         elif name == "HEADWAY_URL" and not (environ.get("HEADWAY_TOKEN") or environ.get("HEADWAY_TOKEN_FILE")):

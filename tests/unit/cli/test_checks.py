@@ -86,14 +86,14 @@ def test_variables(tmp_path: Path) -> None:
                 "HEADWAY_TOKEN": "secret",
                 "HEADWAY_URL": "http://gpu-01:4321",
                 "HEADWAY_CA_FILE": str(tmp_path / "none"),
-                "DISABLE_KUBEFLOW_INTEGRATION": "true",
+                "HEADWAY_AUTO": "0",
                 "HEADWAY_INTERVAL": "2",
             }
         )
     }
     assert "PATH" not in found
     assert {name for name, each in found.items() if each.level is Level.WARN} == {
-        "HEADWAY_DISABLED", "HEADWAY_HOEM", "DISABLE_KUBEFLOW_INTEGRATION",
+        "HEADWAY_DISABLED", "HEADWAY_HOEM", "HEADWAY_AUTO",
     }  # fmt: skip
     assert found["HEADWAY_CA_FILE"].level is Level.FAIL
     assert "secret" not in found["HEADWAY_TOKEN"].text
