@@ -236,8 +236,6 @@ class SlowWatch:
     def load(cls, state: Mapping[str, Any], settings: SlowSettings = SlowSettings()) -> SlowWatch:
         """Return the watch that :meth:`dump` described."""
         self = cls(settings)
-        if "sums" not in state:
-            return self
         pool = state["pool"]
         self._pool = None if pool is None else (pool[0], pool[1], pool[2])
         self._error, self._sd, self._lower = state["level"]

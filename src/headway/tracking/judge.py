@@ -36,6 +36,10 @@ INSIGHT_TYPES: Final = frozenset(
 
 _SOON: Final = 0.5
 """Seconds within which another report tells nothing of the pace that the next one will not."""
+_VERSION: Final = 2
+"""Of what is stored."""
+_JUMP: Final = 10.0
+"""Seconds by which the attempt's clock may be off from the server's before it is taken to have jumped."""
 _DEAF: Final = 20.0
 _DEAF_FACTOR: Final = 5.0
 """A run that is heard after so many seconds, and so many of its usual gaps, was not listened to meanwhile."""
@@ -45,8 +49,8 @@ class Judge:
     """Pace and course of one job, attempt by attempt."""
 
     __slots__ = (
-        "_made", "_offset", "_phase", "_world", "attempt", "eta", "fragment", "fragment_at", "insight", "slow", "spoke_at",
-        "stall", "t",
+        "_ahead", "_made", "_offset", "_phase", "_world", "attempt", "eta", "fragment", "fragment_at", "insight", "slow",
+        "spoke_at", "stall", "t",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -56,6 +60,8 @@ class Judge:
         self.slow = SlowWatch()
         """By the attempt's clock, shifted onto the server's."""
         self._offset = 0.0
+        self._ahead = 0.0
+        """Seconds by which the attempt's clock has jumped ahead: they have not passed."""
         self._world = 1
         self._phase: Phase | None = None
         self.insight: RunInsight | None = None
@@ -111,18 +117,20 @@ class Judge:
             self.eta.begin_attempt(None, t)
             self.stall.begin_attempt(began, max(start, sent - t))
             self.slow.begin_attempt(began, sent - last_step_age, same_size=world == self._world)
-            self._world, self._offset, silence = world, sent - t, 0.0
+            self._world, self._offset, self._ahead, silence = world, sent - t, 0.0, 0.0
             if self.insight is not None:
                 self.insight.begin_attempt(start, step=began if self.attempt is not None else None)
             self.attempt = attempt
-        elif t < self.t:  # another run goes on with the attempt, and its clock began anew
+        elif t < self.t or abs(sent - t - self._offset) > _JUMP:
+            # Another run goes on with the attempt and its clock began anew, or one of the two slept or was set.
+            self._ahead += max(0.0, self._offset - (sent - t))
             self._offset = sent - t
         self.t, self.spoke_at, self._phase = t, sent, phase
         blind = silence > max(_DEAF, _DEAF_FACTOR * (usual_gap or 0.0))
         moved = step is not None and step != self.stall.step
         self.stall.observe(step, sent - last_step_age if moved else sent, phase=phase, blind=blind)
         if step is not None:
-            self.eta.observe(step, t - last_step_age, phase=phase, step_seconds=step_seconds)
+            self.eta.observe(step, t - self._ahead - last_step_age, phase=phase, step_seconds=step_seconds)
             self.slow.observe(step, self._offset + t - last_step_age, phase=phase, work=work)
 
     def read(self, points: Sequence[Point], *, total: int | None = None, epoch: float | None = None) -> None:
@@ -145,7 +153,7 @@ class Judge:
                 return replace(
                     made, seconds=made.seconds - elapsed, low=max(0.0, made.low - elapsed), high=made.high - elapsed
                 )
-        made_now = self.eta.estimate(self.t + max(0.0, now - self.spoke_at), total)
+        made_now = self.eta.estimate(self.t - self._ahead + max(0.0, now - self.spoke_at), total)
         self._made = None if made_now is None else (now, self.attempt, total, made_now)
         return made_now
 
@@ -161,6 +169,7 @@ class Judge:
     def dump(self) -> dict[str, Any]:
         """What it has learnt of the pace, as JSON values."""
         return {
+            "v": _VERSION,
             "attempt": self.attempt,
             "t": self.t,
             "spokeAt": self.spoke_at,
@@ -169,15 +178,17 @@ class Judge:
             "slow": self.slow.dump(),
             "world": self._world,
             "offset": self._offset,
+            "ahead": self._ahead,
         }
 
     @classmethod
     def load(cls, state: Mapping[str, Any]) -> Judge:
-        """The judge that :meth:`dump` described."""
+        """The judge that :meth:`dump` described; one that knows nothing, if another version of Headway did."""
         self = cls()
+        if state.get("v") != _VERSION:
+            return self
         self.attempt, self.t, self.spoke_at = state["attempt"], state["t"], state["spokeAt"]
         self.eta = EtaEstimator.load(state["eta"])
-        if "stall" in state:
-            self.stall, self.slow = StallWatch.load(state["stall"]), SlowWatch.load(state["slow"])
-            self._world, self._offset = state["world"], state["offset"]
+        self.stall, self.slow = StallWatch.load(state["stall"]), SlowWatch.load(state["slow"])
+        self._world, self._offset, self._ahead = state["world"], state["offset"], state["ahead"]
         return self
