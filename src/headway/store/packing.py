@@ -12,6 +12,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate
 from operator import sub
 from typing import Any, Final
@@ -42,25 +43,24 @@ def pack_row(points: Sequence[Point]) -> bytes:
         InvalidError: as :func:`~headway.store.columns.checked`.
     """
     steps, times, metrics = checked(points)
-    parts: list[bytes] = []
+    blocks: list[bytes] = []
     before: object = ()
     for name, means, counts, bads, places in metrics:
-        label, flags, head = name.encode(), 0, len(parts)
-        parts += (b"", label)
-        if places == before:
-            flags |= _SAME_PLACES
-        else:
-            before = places
-            parts += (_differences(_at(steps, places)), _differences(_at(times, places)))
-        parts.append(_bytes("d", means))
-        if counts is not None:
-            flags |= _COUNTS
-            parts.append(_bytes("q", counts))
-        if bads is not None:
-            flags |= _BADS
-            parts.append(_bytes("q", bads))
-        parts[head] = _HEAD.pack(len(means), flags, len(label))
-    return b"".join(parts)
+        same = places == before
+        before = places
+        flags = _SAME_PLACES * same | _COUNTS * (counts is not None) | _BADS * (bads is not None)
+        where = () if same else (*_differences(_at(steps, places)), *_differences(_at(times, places)))
+        label, size = name.encode(), len(means)
+        layout = _layout(size, flags, len(label))
+        blocks.append(layout.pack(size, flags, len(label), label, *where, *means, *(counts or ()), *(bads or ())))
+    return b"".join(blocks)
+
+
+@lru_cache(1024)
+def _layout(size: int, flags: int, label: int) -> struct.Struct:
+    """How a block of a row is laid out, which is the same for nearly all of a job's reports."""
+    whole = (bool(flags & _COUNTS) + bool(flags & _BADS)) * size
+    return struct.Struct(f"{_HEAD.format}{label}s{0 if flags & _SAME_PLACES else 2 * size}q{size}d{whole}q")
 
 
 def _at(values: Sequence[int], places: Sequence[int] | None) -> Sequence[int]:
@@ -101,17 +101,18 @@ def unpack_chunk(data: bytes) -> Columns:
 
 def _pack(columns: Columns) -> bytes:
     size, flags = len(columns), 0
-    body = [_differences(columns.steps), _differences(columns.times), _bytes("d", columns.means)]
+    steps, times = array("q", _differences(columns.steps)), array("q", _differences(columns.times))
+    body: list[array[Any]] = [steps, times, columns.means]
     if not columns.is_raw():
         flags |= _MERGED
-        body += [_bytes("d", columns.lows), _bytes("d", columns.highs)]
+        body += [columns.lows, columns.highs]
     if columns.counts.count(1) != size:
         flags |= _COUNTS
-        body.append(_bytes("q", columns.counts))
+        body.append(columns.counts)
     if any(columns.bads):
         flags |= _BADS
-        body.append(_bytes("q", columns.bads))
-    return b"".join([_HEAD.pack(size, flags, 0), *body])
+        body.append(columns.bads)
+    return b"".join([_HEAD.pack(size, flags, 0), *map(_to_bytes, body)])
 
 
 def _unpack(data: bytes, offset: int, before: Columns | None) -> tuple[str, Columns, int]:
@@ -146,12 +147,12 @@ def _unpack(data: bytes, offset: int, before: Columns | None) -> tuple[str, Colu
     return name, Columns(steps, times, means, lows, highs, counts, bads), offset
 
 
-def _differences(values: Sequence[int]) -> bytes:
-    return _bytes("q", [values[0], *map(sub, values[1:], values)]) if values else b""
+def _differences(values: Sequence[int]) -> list[int]:
+    return [values[0], *map(sub, values[1:], values)] if values else []
 
 
-def _bytes(kind: str, values: Sequence[float]) -> bytes:
-    numbers = array(kind, values)
+def _to_bytes(values: array[Any]) -> bytes:
     if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers.tobytes()
+        values = values[:]
+        values.byteswap()
+    return values.tobytes()
