@@ -413,3 +413,67 @@ async def test_a_job_that_ends_stalled_keeps_what_it_cost(world: World):
     job = world.job
     assert job.state is State.STOPPED
     assert job.ledger.without_progress.money == pytest.approx(100.0)
+
+
+async def test_a_job_that_waits_for_its_start_is_held_for_nothing(world: World):
+    """It is known, and no process runs: no clock does either."""
+    await world.hub.register(KEY, Registration(runner="runner", attempt="attempt-1", spec=Spec(price_per_hour=3600.0)))
+    for _ in range(600):
+        await world.passes(60)
+    assert world.job.state is State.CREATED
+    assert world.job.conditions == ()
+    assert world.job.ledger.spent.money == 0.0
+    await world.begins(price_per_hour=3600.0)
+    run = SyntheticRun()
+    await world.steps(run, 1, 60)
+    job = world.job
+    assert job.conditions == ()
+    assert job.ledger.spent.money == pytest.approx(60.0)
+    assert job.eta is not None
+    assert job.eta.seconds == pytest.approx(940, rel=0.15)
+
+
+async def test_a_paused_job_is_held_for_nothing_and_goes_on_as_it_was(world: World):
+    await world.begins(price_per_hour=3600.0)
+    run = SyntheticRun()
+    await world.steps(run, 1, 400)
+    await world.at(run, 400, metrics={}, checkpoint=Checkpoint(step=400))
+    ending = Ending(kind=EndingKind.CANCELLED, signal="SIGTERM", step=400, total_steps=1000)
+    await world.runner(LifecycleKind.ENDED, ending=ending, paused=True)
+    before = world.job.ledger
+    for _ in range(480):
+        await world.passes(60)
+    assert world.job.state is State.PAUSED
+    assert world.job.conditions == ()
+    assert world.job.eta is None
+    assert world.job.ledger == before
+    await world.begins("attempt-2", price_per_hour=3600.0)
+    resumed = SyntheticRun(run="run-2", attempt="attempt-2")
+    await world.steps(resumed, 401, 520)
+    job = world.job
+    assert job.state is State.RUNNING
+    assert job.conditions == ()
+    assert job.ledger.spent.money == pytest.approx(520.0, abs=3.0)
+    assert job.eta is not None
+    assert job.eta.seconds == pytest.approx(480, rel=0.15)
+    await world.stands(resumed, 520, 70, since=world.clock())
+    assert world.job.verdict is Verdict.STALLED
+
+
+async def test_a_plateau_costs_nothing_while_the_job_is_paused(world: World):
+    await world.begins(price_per_hour=3600.0)
+    run = SyntheticRun(total=1000)
+    rng = random.Random(2)
+    for step in range(1, 401):
+        level = max(2.0, 6.0 - 0.05 * step)
+        await world.passes(1)
+        await world.at(run, step, metrics={"loss": level * (1 + 0.002 * rng.gauss(0, 1))})
+    assert world.job.verdict is Verdict.PLATEAUED
+    ending = Ending(kind=EndingKind.CANCELLED, signal="SIGTERM", step=400, total_steps=1000)
+    await world.runner(LifecycleKind.ENDED, ending=ending, paused=True)
+    before = world.job.ledger.without_progress.money
+    assert before is not None
+    assert 250 < before < 350
+    for _ in range(60):
+        await world.passes(60)
+    assert world.job.ledger.without_progress.money == pytest.approx(before, abs=1.0)
