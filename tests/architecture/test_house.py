@@ -52,6 +52,33 @@ def test_a_bare_interpreter_imports_the_public_api_and_nothing_else() -> None:
     assert imported == ["headway"]
 
 
+@pytest.mark.parametrize("path", sorted((SOURCE / "adapters").glob("*.py")), ids=lambda path: path.stem)
+def test_an_adapter_imports_its_framework_only_when_it_is_used(path: Path) -> None:
+    name = "headway.adapters" if path.stem == "__init__" else f"headway.adapters.{path.stem}"
+    imported = run_bare(
+        f"before = set(sys.modules)\nimport {name}\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(*sorted(new - set(sys.stdlib_module_names)))"
+    ).split()
+    assert imported == ["headway"]
+
+
+def test_every_adapter_is_independent_of_the_others_and_says_what_it_reports() -> None:
+    import configparser
+    import importlib
+
+    linter = configparser.ConfigParser()
+    linter.read(ROOT / ".importlinter")
+    independent = set(linter["importlinter:contract:adapters"]["modules"].split())
+    shared = {"__init__", "auto", "base", "loops"}
+    modules = {
+        f"headway.adapters.{path.stem}" for path in (SOURCE / "adapters").glob("*.py") if path.stem not in shared
+    }
+    assert independent == modules
+    for name in modules:
+        assert importlib.import_module(name).ABOUT.title
+
+
 def test_what_needs_the_client_extra_says_so() -> None:
     for name in ("Client", "AsyncClient"):
         said = run_bare(f"try:\n    from headway import {name}\nexcept ImportError as error:\n    print(error)")
