@@ -298,3 +298,39 @@ def test_says_what_it_rests_on() -> None:
     assert re.fullmatch(
         r"1\.50 s per step over the last 49\d steps, and 6\.0 min of pauses ahead", known(estimate).basis
     )
+
+
+def test_a_slow_patch_that_went_by_is_neither_a_pace_nor_a_pause() -> None:
+    rng = random.Random(4)
+    seen, end = steps(lambda s: (3.0 if 200 <= s < 250 else 1.0) * rng.lognormvariate(0, 0.02), 1000)
+    for step, t, estimate in watch(seen, 1000):
+        if step >= 300:
+            assert known(estimate).seconds == pytest.approx(end - t, rel=0.03, abs=2), step
+
+
+def test_while_a_slow_patch_lasts_the_interval_reaches_down_to_the_pace_before() -> None:
+    seen, end = steps(lambda s: 3.0 if 200 <= s < 250 else 1.0, 1000)
+    at = {step: (t, estimate) for step, t, estimate in watch(seen, 1000)}
+    t, estimate = at[230]
+    assert known(estimate).low <= end - t <= known(estimate).high
+
+
+def test_pauses_that_come_at_random_are_expected_in_proportion() -> None:
+    ratios = []
+    for seed in range(40):
+        rng = random.Random(seed)
+        lengths = {rng.randint(30, 999): 40 * rng.lognormvariate(-0.1, 0.5) for _ in range(12)}
+        seen, end = steps(lambda _: 1.0, 1000, pause=lambda s: lengths.get(s, 0.0))  # noqa: B023
+        t, estimate = next((t, estimate) for step, t, estimate in watch(seen, 1000) if step == 500)
+        ratios.append(known(estimate).seconds / (end - t))
+    assert 0.93 < sum(ratios) / len(ratios) < 1.1
+
+
+def test_what_was_not_seen_yet_is_doubted_upwards_and_early() -> None:
+    seen, _ = steps(lambda _: 1.0, 1000)
+    at = {step: known(estimate) for step, _, estimate in watch(seen, 1000) if step in (50, 500, 950)}
+    above = {step: (one.high - one.seconds) / one.seconds for step, one in at.items()}
+    below = {step: (one.seconds - one.low) / one.seconds for step, one in at.items()}
+    assert above[50] > 1.5 * below[50] > 0.05
+    assert above[50] > 3 * above[500]
+    assert above[950] < 0.02
