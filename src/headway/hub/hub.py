@@ -34,8 +34,9 @@ from headway.protocol.report import Envelope, Report
 from headway.protocol.row import RowChanges
 from headway.store.base import Store
 from headway.tracking.actions import ask, commands_for, directives_for
-from headway.tracking.conditions import standing
+from headway.tracking.conditions import lately
 from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report
+from headway.tracking.patience import interval_of
 from headway.tracking.progress import overall
 from headway.tracking.state import outcome, refuse_second
 from headway.tracking.view import view
@@ -162,7 +163,7 @@ class Hub:
         return Answer(
             status=report.status,
             ack=folded.seq,
-            interval=self._interval(),
+            interval=interval_of(folded.run, self._interval(), self._clock()),
             directives=directives_for(entry.job, folded.attempt, folded.run, now),
             warnings=report.warnings,
             want=("job",) if folded.run.info is None and report.headway is not None else (),
@@ -203,7 +204,7 @@ class Hub:
         return LifecycleAnswer(
             commands=commands_for(entry.job, event.attempt, event.runner),
             heartbeat=self._settings.heartbeat,
-            conditions=tuple(standing(entry.job.conditions)),
+            conditions=tuple(lately(entry.job.conditions, self._clock())),
         )
 
     async def announce(self, key: JobKey) -> Job:

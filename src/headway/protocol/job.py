@@ -133,6 +133,9 @@ class Attempt:
     world_size: int = 1
     ending: Ending | None = None
     checkpoint: Checkpoint | None = None
+    """The newest."""
+    checkpoints: tuple[int, ...] = ()
+    """Steps of all, in order; of more than 200 of one run, every other of the older ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +152,12 @@ class RankInfo:
     local_rank: int | None = None
     host: str | None = None
     pid: int | None = None
+    device_name: str | None = None
+    """Its accelerator."""
+    memory_used: int | None = None
+    """Bytes of it that the process holds."""
+    memory_total: int | None = None
+    """Bytes of the whole accelerator."""
     auxiliary: bool = False
     """Inherited the environment, but is not the training: listed, and never moves progress."""
     stack: str | None = None

@@ -22,6 +22,12 @@ MAX_VALUE_LENGTH: Final = 64
 STATUS_PATH: Final = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{namespace}/trainjobs/{name}/status"
 """Where reports are posted; ``namespace`` and ``name`` are percent-encoded, slashes included."""
 
+LEAST_BEAT: Final = 5.0
+"""Seconds between two beats of a rank that writes no progress, where there are few of them."""
+
+BEATS_PER_SECOND: Final = 30
+"""Most beats a second of all ranks of a job together."""
+
 LOCAL_NAMESPACE: Final = "local"
 """The namespace of jobs on this machine."""
 
@@ -60,3 +66,8 @@ CANONICAL_DIRECTIONS: Final[dict[str, str]] = {
     "throughput": "max",
 }
 """Which way is better, where it is known without being told. Other metrics: ``track(metrics={"bleu": "max"})``."""
+
+
+def beat_interval(world_size: int) -> float:
+    """Seconds between two beats of a rank that writes no progress."""
+    return max(LEAST_BEAT, world_size / BEATS_PER_SECOND)

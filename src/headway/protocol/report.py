@@ -133,6 +133,17 @@ class RunInfo:
     """Seconds without a step below which the run is never Stalled; None: as the server has it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """The accelerator of one process, as its framework knows it without asking it. Memory in bytes."""
+
+    name: str | None = None
+    memory_used: int | None = None
+    """Held by the process's tensors."""
+    memory_total: int | None = None
+    """Of the whole device."""
+
+
 @dataclass(slots=True, kw_only=True)
 class RunReport:
     """The ``headway`` object of a report.
@@ -151,6 +162,7 @@ class RunReport:
     progress: Progress = field(default_factory=Progress)
     points: Sequence[Point] = ()
     checkpoint: Checkpoint | None = None
+    device: Device | None = None
     job: RunInfo | None = None
     ending: Ending | None = None
     stack: str | None = None

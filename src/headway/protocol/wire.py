@@ -28,6 +28,7 @@ from headway.protocol.points import Points
 from headway.protocol.report import (
     Cell,
     Checkpoint,
+    Device,
     Ending,
     Phase,
     Point,
@@ -89,6 +90,7 @@ def _decode_run_report(raw: dict[str, Any]) -> RunReport:
         progress=_decode_progress(raw.get("progress")),
         points=Points.of([_decode_point(point, index) for index, point in enumerate(points)]),
         checkpoint=_part(Checkpoint, raw, "checkpoint"),
+        device=_part(Device, raw, "device"),
         job=_part(RunInfo, raw, "job"),
         ending=_part(Ending, raw, "ending"),
         stack=_part(str, raw, "stack"),
@@ -241,7 +243,7 @@ def encode_report(report: Report) -> dict[str, Any]:
         headway["progress"] = encode(run.progress)
         if run.points:
             headway["points"] = [encode_point(point) for point in run.points]
-        for name in ("checkpoint", "job", "ending", "stack"):
+        for name in ("checkpoint", "device", "job", "ending", "stack"):
             if (part := getattr(run, name)) is not None:
                 headway[name] = encode(part)
         if run.acks:

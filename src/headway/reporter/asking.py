@@ -61,7 +61,7 @@ class Asking:
         self._patience = max(grace / 2, grace - last_seconds - _MARGIN)
         self._inbox: SimpleQueue[Event | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="headway-asking", daemon=True)
-        self._closed = False
+        self._closed = threading.Event()
         self._source: Source | None = None
         self._shared = False
         """The processes have shared a store: none of them ever acts by itself."""
@@ -88,7 +88,7 @@ class Asking:
 
     def heed(self, signal: str) -> bool:
         """A signal came, on the main thread: whether training is asked to save and end, instead of ending here and now."""
-        if self._closed or not self._slots.listens or not (self._alone() or self._all_here()):
+        if self._closed.is_set() or not self._slots.listens or not (self._alone() or self._all_here()):
             return False
         self._inbox.put(signal)
         return True
@@ -99,7 +99,7 @@ class Asking:
 
     def close(self) -> None:
         """Ends the thread: nothing is asked any more."""
-        self._closed = True
+        self._closed.set()
         self._inbox.put(None)
         if self._thread.ident is not None and threading.current_thread() is not self._thread:
             # It must not be inside a framework's store when the interpreter goes: that would abort the process.
@@ -139,11 +139,11 @@ class Asking:
 
     def _run(self) -> None:
         wait = 0.0
-        while not self._closed:
+        while not self._closed.is_set():
             event: Event | None = None
             with suppress(Empty):
                 event = self._inbox.get(timeout=wait)
-            if self._closed:
+            if self._closed.is_set():
                 break
             try:
                 if isinstance(event, str):

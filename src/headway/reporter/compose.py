@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from headway.protocol.codec import dumps
 from headway.protocol.limits import MAX_BODY_BYTES
-from headway.protocol.report import Point, Progress, Report, RunInfo, RunReport, TrainerStatus
+from headway.protocol.report import Device, Point, Progress, Report, RunInfo, RunReport, TrainerStatus
 from headway.protocol.wire import encode_point, encode_report
 from headway.reporter.identity import Placement
 from headway.reporter.outbox import Batch
@@ -35,6 +35,7 @@ class Moment:
     info: RunInfo | None = None
     stack: str | None = None
     acks: tuple[str, ...] = ()
+    device: Device | None = None
 
 
 def fit(points: list[Point], most_bytes: int = POINTS_BYTES) -> tuple[list[Point], list[Point]]:
@@ -100,6 +101,7 @@ def _encode(batch: Batch, moment: Moment, *, plain: bool) -> bytes:
             progress=moment.progress,
             points=tuple(batch.points),
             checkpoint=batch.checkpoint,
+            device=moment.device,
             job=moment.info,
             ending=batch.ending,
             stack=moment.stack,

@@ -18,11 +18,13 @@ from typing import Final
 
 from headway.insight.stall import StallSettings
 from headway.protocol.directive import Answer
+from headway.protocol.limits import BEATS_PER_SECOND, beat_interval
 from headway.protocol.report import Ending, EndingKind, RunInfo
 from headway.reporter.agreement import Pace
 from headway.reporter.asking import Asking
 from headway.reporter.compose import Moment
 from headway.reporter.delivery import Delivery
+from headway.reporter.devices import device_now
 from headway.reporter.fold import Folder
 from headway.reporter.identity import find_attempt, find_placement, framework_guess, framework_loaded
 from headway.reporter.marks import steps_ahead
@@ -45,6 +47,8 @@ _HOLD_WITH_FRAMEWORK: Final = 30.0
 _LAST_VALUES: Final = 0.3
 """Seconds that the end waits for values that a device still owes."""
 _MARGIN: Final = 0.2
+_FIRST_BEATS: Final = 0.9
+"""Of the time between two beats of a rank: all ranks have begun to beat by then."""
 
 
 class Reporter:
@@ -135,7 +139,7 @@ class Reporter:
                     next_tick = now + self._settings.tick - (now - next_tick) % self._settings.tick
                     self._fold()
                 if now >= next_send:
-                    next_send = now + (self._send(now) or self._route.interval)
+                    next_send = now + (self._send(now) or self._interval())
             except Exception as error:  # noqa: BLE001 - a fault of ours must not end the reporting
                 self._fault(error)
                 next_send = now + self._settings.last_backoff
@@ -181,12 +185,23 @@ class Reporter:
         """Reports, if this process has something to say; returns seconds to wait if that failed."""
         if not self._spoke and not self._may_speak(now):
             return self._settings.tick / 4
-        self._spoke = True
-        if not self._placement.writer and not self._route.beats:
-            return None
+        first, self._spoke = not self._spoke, True
+        if not self._placement.writer:
+            if not self._route.beats:
+                return None
+            if first and self._ending is None:  # all ranks begin in the same moment; each has its place in the period
+                rank, world = self._placement.rank, self._placement.world_size
+                return rank / world * min(_FIRST_BEATS * beat_interval(world), world * self._settings.tick)
         with self._delivery.lock:
             self._take_done()
         return self._delivery.deliver()
+
+    def _interval(self) -> float:
+        """Seconds until the next report: a rank that only beats does so seldom, whoever answers it."""
+        placement, interval = self._placement, self._route.interval
+        if placement.writer or self._settings.interval is not None:
+            return interval
+        return max(interval, beat_interval(placement.world_size) / 2)
 
     def _may_speak(self, now: float) -> bool:
         """Whether the rank is known, or nobody is left who could tell it: two processes must never both write progress."""
@@ -219,6 +234,7 @@ class Reporter:
             info=info if self._delivery.describe else None,
             stack=self._stack_if_stalled(now),
             acks=self._acks,
+            device=device_now(placement.local_rank),
         )
 
     def _stack_if_stalled(self, now: float) -> str | None:
@@ -263,16 +279,18 @@ class Reporter:
         self._delivery.rescue(_MARGIN)
 
     def _write_ending(self) -> None:
-        if self._placement.writer and self._ending is not None and not self._ending_written:
-            self._ending_written = True
-            slots, heard = self._slots, self._slots.heard
-            if (
-                heard.numbered
-                and slots.total_steps == slots.completed + 1
-                and self._ending.kind is EndingKind.COMPLETED
-            ):
-                heard.zero_based = True  # a loop over range(n) ends at n - 1
-            self._outbox.ending = replace(self._ending, step=slots.completed, total_steps=slots.total_steps)
+        """The last word. Of many ranks that end well at once, only the first says so."""
+        placement, ending = self._placement, self._ending
+        if ending is None or self._ending_written:
+            return
+        self._ending_written = True
+        slots, heard = self._slots, self._slots.heard
+        if heard.numbered and slots.total_steps == slots.completed + 1 and ending.kind is EndingKind.COMPLETED:
+            heard.zero_based = True  # a loop over range(n) ends at n - 1
+        failed = ending.kind is EndingKind.FAILED
+        if placement.writer or (self._route.beats and (failed or placement.world_size <= BEATS_PER_SECOND)):
+            self._outbox.ending = replace(ending, step=slots.completed, total_steps=slots.total_steps)
+        if placement.writer:
             self._outbox.checkpoint = self._outbox.checkpoint or slots.checkpoint
 
     def _rescue(self) -> None:

@@ -16,7 +16,7 @@ from headway.protocol import codec, kubeflow
 from headway.protocol.codec import LARGEST_WHOLE, NON_FINITE
 from headway.protocol.limits import MAX_METRICS, MAX_NAME_LENGTH, MAX_VALUE_LENGTH, PROTOCOL_VERSION
 from headway.protocol.points import NO_POINTS, Column, Points, by_metric
-from headway.protocol.report import Phase, Progress, Report, RunReport, TrainerStatus, Unit
+from headway.protocol.report import Device, Phase, Progress, Report, RunReport, TrainerStatus, Unit
 from headway.protocol.wire import decode_report
 
 _Whole = Annotated[int, msgspec.Meta(ge=-LARGEST_WHOLE, le=LARGEST_WHOLE)]
@@ -57,6 +57,12 @@ class _Progress(msgspec.Struct, rename="camel"):
     step_seconds: float | None = None
 
 
+class _Device(msgspec.Struct, rename="camel"):
+    name: str | None = None
+    memory_used: _Whole | None = None
+    memory_total: _Whole | None = None
+
+
 class _Run(msgspec.Struct, rename="camel"):
     run: _Text
     seq: _Positive
@@ -67,6 +73,7 @@ class _Run(msgspec.Struct, rename="camel"):
     version: int = PROTOCOL_VERSION
     progress: _Progress | None = None
     points: tuple[_Point, ...] = ()
+    device: _Device | None = None
     checkpoint: Any = None
     job: Any = None
     ending: Any = None
@@ -168,7 +175,12 @@ def _run_report(run: _Run) -> RunReport:
             step_seconds=at.step_seconds,
         ),
         points=_points(run.points),
+        device=None if run.device is None else _device(run.device),
     )
+
+
+def _device(device: _Device) -> Device:
+    return Device(name=device.name, memory_used=device.memory_used, memory_total=device.memory_total)
 
 
 def decode_json(content: bytes) -> object:

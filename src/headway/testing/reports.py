@@ -7,6 +7,7 @@ from typing import Any
 from headway.protocol.report import (
     Cell,
     Checkpoint,
+    Device,
     Ending,
     EndingKind,
     Phase,
@@ -82,6 +83,7 @@ class SyntheticRun:
         ending: Ending | None = None,
         acks: tuple[str, ...] = (),
         stack: str | None = None,
+        device: Device | None = None,
     ) -> Report:
         self.seq += 1
         said = RunReport(
@@ -94,6 +96,7 @@ class SyntheticRun:
             progress=progress,
             points=points,
             checkpoint=checkpoint,
+            device=device,
             job=job,
             ending=ending,
             stack=stack,

@@ -93,6 +93,11 @@ class AttemptState:
         return bool(self.runners) and all(one.ended_at is not None and one.paused for one in self.runners.values())
 
     @property
+    def saves(self) -> tuple[int, ...]:
+        """Steps of its checkpoints, in order."""
+        return tuple(sorted({step for run in self.runs.values() for step in run.saves}))
+
+    @property
     def checkpoint(self) -> tuple[int, int, float, Checkpoint] | None:
         """Its newest checkpoint: (step, sequence number, when, what)."""
         saved = [run.checkpoint for run in self.runs.values() if run.checkpoint is not None]

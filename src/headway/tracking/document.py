@@ -211,7 +211,7 @@ def _run_fragment(run: RunState, write: Write) -> bytes:
     if run.stock is not None:
         claim, final, worth, (low, high) = run.stock.claim, run.stock.final, run.stock.worth, run.stock.epoch_bounds
         news["stock"] = [claim, final, worth, low, None if high == _INF else high]
-    rest = (run.checkpoint, run.info, run.ending, run.stack, run.warnings)
+    rest = (run.checkpoint, run.saves, run.info, run.ending, run.stack, run.warnings)
     if run.rest_fragment is None or run.rest_fragment[0] != rest:  # mostly the same objects, which costs no comparison
         run.rest_fragment = rest, _rest_fragment(run, write)
     run.fragment = b"%b%b}" % (write(news)[:-1], run.rest_fragment[1])
@@ -224,6 +224,8 @@ def _rest_fragment(run: RunState, write: Write) -> bytes:
     value: dict[str, Any] = {}
     if saved is not None:
         value["checkpoint"] = [*saved[:3], codec.encode(saved[3])]
+    if run.saves:
+        value["saves"] = run.saves
     if info is not None:
         value["info"] = [info[0], codec.encode(info[1])]
     if ending is not None:
@@ -262,6 +264,7 @@ def _run(value: dict[str, Any]) -> RunState:
             entry.low, entry.high = low, high
     if (one := value.get("checkpoint")) is not None:
         run.checkpoint = (one[0], one[1], one[2], codec.decode(Checkpoint, one[3]))
+        run.saves = tuple(value.get("saves", (run.checkpoint[0],)))
     if (one := value.get("info")) is not None:
         run.info = (one[0], codec.decode(RunInfo, one[1]))
     if (one := value.get("ending")) is not None:

@@ -15,7 +15,7 @@ from typing import Final, TypeGuard
 
 from headway.protocol import kubeflow
 from headway.protocol.points import Points
-from headway.protocol.report import Checkpoint, Ending, Progress, RunInfo, RunReport
+from headway.protocol.report import Checkpoint, Device, Ending, Progress, RunInfo, RunReport
 from headway.tracking.seqset import SeqSet
 
 MOST_METRICS: Final = 1000
@@ -29,6 +29,10 @@ _ULID: Final = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 _REGISTERS: Final = ("total_steps", "epoch", "total_epochs", "unit", "samples", "tokens", "phase", "step_seconds")
 _registers_of: Final = attrgetter(*_REGISTERS)
 _INF: Final = math.inf
+
+
+MOST_SAVES: Final = 200
+"""Steps of checkpoints that are remembered of one run."""
 
 
 class MetricState:
@@ -50,6 +54,7 @@ class RunState:
 
     __slots__ = (
         "checkpoint",
+        "device",
         "ending",
         "first_seen",
         "first_total",
@@ -62,6 +67,7 @@ class RunState:
         "rank",
         "rest_fragment",
         "run",
+        "saves",
         "seen",
         "seq",
         "seq_t",
@@ -104,6 +110,10 @@ class RunState:
         self.metrics: dict[str, MetricState] = {}
         self.checkpoint: tuple[int, int, float, Checkpoint] | None = None
         """(step, sequence number, when, what)."""
+        self.saves: tuple[int, ...] = ()
+        """Steps of all checkpoints, in order; of many, every other of the older ones."""
+        self.device: tuple[int, Device] | None = None
+        """Its newest word on its accelerator; not kept over a restart, for the next report tells."""
         self.info: tuple[int, RunInfo] | None = None
         self.ending: tuple[int, float, Ending] | None = None
         """(sequence number, when, what)."""
@@ -257,6 +267,11 @@ class RunState:
             self.checkpoint is None or (saved.step, seq) > self.checkpoint[:2]
         ):
             self.checkpoint = (saved.step, seq, sent, saved)
+        if saved is not None and saved.step not in self.saves:
+            saves = tuple(sorted((*self.saves, saved.step)))
+            self.saves = saves if len(saves) <= MOST_SAVES else (*saves[:-1:2], saves[-1])
+        if report.device is not None and (self.device is None or seq > self.device[0]):
+            self.device = (seq, report.device)
         if report.job is not None and (self.info is None or seq > self.info[0]):
             self.info = (seq, report.job)
         if report.stack is not None and (self.stack is None or seq > self.stack[0]):

@@ -231,6 +231,7 @@ def _attempt(job: TrackedJob, index: int, end: Outcome) -> Attempt:
         world_size=max((run.world_size for run in attempt.runs.values()), default=1),
         ending=ending,
         checkpoint=saved[3] if saved is not None else None,
+        checkpoints=attempt.saves,
     )
 
 
@@ -242,6 +243,7 @@ def _ranks(attempt: AttemptState, now: float) -> tuple[RankInfo, ...]:
 
 def _rank(attempt: AttemptState, run: RunState, now: float, *, auxiliary: bool) -> RankInfo:
     info = run.info[1] if run.info is not None else None
+    device = run.device[1] if run.device is not None else None
     return RankInfo(
         run=run.run,
         rank=run.rank,
@@ -253,6 +255,9 @@ def _rank(attempt: AttemptState, run: RunState, now: float, *, auxiliary: bool) 
         local_rank=info.local_rank if info is not None else None,
         host=info.host if info is not None else None,
         pid=info.pid if info is not None else None,
+        device_name=device.name if device is not None else None,
+        memory_used=device.memory_used if device is not None else None,
+        memory_total=device.memory_total if device is not None else None,
         auxiliary=auxiliary,
         stack=run.stuck[1] if run.stuck is not None and run.stuck[0] > run.spoke_at else run.present_stack,
     )

@@ -19,6 +19,7 @@ rank = dist.get_rank()
 saved = folder / "checkpoint.json"
 start = json.loads(saved.read_text())["step"] if saved.exists() else 0
 run = headway.track(total_steps=total, start_step=start)
+(folder / f"pid-{rank}").write_text(str(os.getpid()))
 weight = torch.zeros(4)
 told = {"rank": rank, "start": start, "saved": [], "stopped": None}
 for step in range(start + 1, total + 1):
@@ -28,7 +29,6 @@ for step in range(start + 1, total + 1):
     dist.all_reduce(gradient)
     weight += gradient
     run.step(step, loss=1.0 / step)
-    (folder / f"pid-{rank}").write_text(str(os.getpid()))
     if run.should_checkpoint:
         began = time.monotonic()
         steps = [torch.zeros(1, dtype=torch.int64) for _ in range(dist.get_world_size())]

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import pytest
 
 from headway.client.client import Client
-from headway.protocol.job import State
+from headway.protocol.job import Job, State
 from headway.protocol.report import EndingKind
+from headway.protocol.verdict import ConditionType
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.frameworks
@@ -78,3 +80,35 @@ def test_what_the_server_asks_reaches_all_ranks_at_one_step(
     assert job.state is State.STOPPED
     assert job.actions[0].outcome.startswith("saved at step")
     assert job.actions[1].outcome == f"saved at step {zero['stopped']}; the run ended by itself"
+
+
+@pytest.mark.parametrize("stopped", [0, 1])
+def test_a_rank_that_is_held_stalls_the_job_and_is_named_and_the_other_says_where_it_waits(
+    launcher, client: Client, until: Callable[..., Any], tmp_path: Path, stopped: int
+) -> None:
+    process = launcher.start(torchrun(tmp_path, 100_000, 0.02), name=NAME, stall_floor=20.0)
+    until(lambda: (tmp_path / "pid-1").exists() and (client.job(NAME).progress.step or 0) > 500, timeout=90)
+    until(lambda: len(client.job(NAME).ranks) == 2, timeout=30)
+    os.kill(pid(tmp_path, stopped), signal.SIGSTOP)
+    began = time.monotonic()
+    try:
+        job = until(lambda: _with(client.job(NAME), ConditionType.STALLED, ConditionType.STRAGGLING_RANK), timeout=60)
+        seconds = time.monotonic() - began
+        found = {each.type: each for each in job.conditions if each.until is None}
+        assert found[ConditionType.STRAGGLING_RANK].evidence["rank"] == stopped
+        assert f"rank {stopped}" in found[ConditionType.STRAGGLING_RANK].text
+        waiting = next(rank for rank in job.ranks if rank.rank != stopped)
+        assert "all_reduce" in (waiting.stack or "")
+        assert "all_reduce" in found[ConditionType.STALLED].text
+        assert found[ConditionType.STALLED].evidence["limitSeconds"] == 20.0
+        assert seconds < 20.0 + 15.0, "two beats, a sweep and a slow machine after the limit at the latest"
+    finally:
+        os.kill(pid(tmp_path, stopped), signal.SIGCONT)
+        process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    zero, one = told(tmp_path)
+    assert zero["stopped"] == one["stopped"]
+
+
+def _with(job: Job, *types: ConditionType) -> Job | None:
+    return job if set(types) <= {each.type for each in job.conditions if each.until is None} else None
