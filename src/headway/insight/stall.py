@@ -28,8 +28,7 @@ _STUCK: Final = 3
 _USUAL_FACTOR: Final = 5.0
 _LONGEST_FACTOR: Final = 2.0
 _OFTEN: Final = 3
-_RARE_FACTOR: Final = 3.0
-"""For a longest gap that has come less often than :data:`_OFTEN`: the next may well be longer."""
+"""A longest gap that has come less often is a poor guide: the next may well be longer."""
 _LIKE_LONGEST: Final = 0.6
 _EARLIER_FACTOR: Final = 3.0
 _PHASE_FACTOR: Final = 3.0
@@ -150,8 +149,8 @@ class StallWatch:
                 return unknown
             return max(floor, _USUAL_FACTOR * max(self._early), self._first_gap)
         longest_ever, _, times = self._longest or (0.0, 0.0, 0)
-        factor = _LONGEST_FACTOR if times >= _OFTEN else _RARE_FACTOR
-        return max(floor, _USUAL_FACTOR * max(self._gaps), factor * longest_ever)
+        rare = 0.0 if times >= _OFTEN else min(unknown, _USUAL_FACTOR * longest_ever)
+        return max(floor, _USUAL_FACTOR * max(self._gaps), _LONGEST_FACTOR * longest_ever, rare)
 
     def age(self, now: float, *, heard: float | None = None) -> float:
         """Seconds of standstill at ``now``, as they count against :meth:`limit`. ``heard``: as in :meth:`finding`."""
