@@ -162,14 +162,20 @@ def _widened(seen: Trend, by: float) -> Trend:
 
 
 def onset(series: MetricSeries, basis: Forecast) -> float:
-    """Step since which the smoothed level has stayed within the margin, and its noise, of where it is now."""
+    """Step since which the smoothed level has stayed within the margin, and its noise, of where it is now.
+
+    Of a level that has got worse by more than that: step of the best one.
+    """
     batches = series.history.batches(-math.inf, most=_ONSET_BATCHES)
     levels = array("d", [batch.level for batch in batches])
+    smooth = [median(levels[max(0, at - 2) : at + 3]) for at in range(len(levels))]
     margin = WORTH_HAVING * basis.scale + _ONSET_NOISE * noise(levels)
+    best = min(range(len(smooth)), key=smooth.__getitem__)
+    if basis.trend.level - smooth[best] > margin:
+        return batches[best].step
     since = basis.trend.first_step
-    for at in range(len(batches) - 1, -1, -1):
-        smooth = median(levels[max(0, at - 2) : at + 3])
-        if smooth - basis.trend.level > margin and batches[at].step < basis.trend.last_step:
+    for batch, level in zip(reversed(batches), reversed(smooth), strict=True):
+        if level - basis.trend.level > margin and batch.step < basis.trend.last_step:
             break
-        since = batches[at].step
+        since = batch.step
     return since

@@ -103,7 +103,7 @@ def plateaued(
     if forecast.ahead > 0:
         text += (
             f"; if learning rate and data stay as they are, at most {wording.percent(most)} better "
-            f"{remaining(axis, total)}"
+            f"{'even ' if total is None else ''}{remaining(axis, total)}"
         )
     worse = forecast.trend.decide.low > 0
     if worse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Final
 
 from headway.errors import InvalidError
 from headway.readers.jsonl import read_jsonl
@@ -12,22 +13,41 @@ from headway.readers.tabular import read_table
 from headway.readers.tensorboard import read_events
 from headway.readers.trainer_state import read_trainer_state
 
+_NAMES: Final = ("trainer_state.json", "metrics.csv", "results.csv", "log_history.json", "metrics.jsonl", "log.jsonl")
+"""Logs that trainers leave in their folders: Transformers, Lightning, Ultralytics, and common names."""
+
 
 def read_log(path: Path) -> Log:
-    """Read a log of any known kind; for a folder, its ``trainer_state.json`` or TensorBoard event files.
+    """Read a log of any known kind; of a folder, the log that its trainer left there, or in its newest checkpoint.
 
     Raises:
         InvalidError: it is missing, cannot be read or not understood; the message says what is wrong and where.
     """
     try:
-        if path.is_dir():
-            state = path / "trainer_state.json"
-            return read_trainer_state(state) if state.exists() else read_events(path)
-        return _read_file(path)
+        return _read_folder(path) if path.is_dir() else _read_file(path)
     except FileNotFoundError as error:
         raise InvalidError(f"{path} does not exist") from error
     except OSError as error:
         raise InvalidError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _read_folder(folder: Path) -> Log:
+    for name in _NAMES:
+        if (folder / name).is_file():
+            return _read_file(folder / name)
+    if any("tfevents" in each.name for each in folder.iterdir()):
+        return read_events(folder)
+    checkpoints = [
+        (int(number), each)
+        for each in folder.glob("checkpoint-*/trainer_state.json")
+        if (number := each.parent.name.removeprefix("checkpoint-")).isdigit()
+    ]
+    if checkpoints:
+        return read_trainer_state(max(checkpoints)[1])
+    raise InvalidError(
+        f"{folder} holds no log that is known: none of {', '.join(_NAMES)}, no TensorBoard event file "
+        "(events.out.tfevents.…), no checkpoint-*/trainer_state.json"
+    )
 
 
 def _read_file(path: Path) -> Log:

@@ -96,3 +96,56 @@ def test_what_cannot_be_judged_is_said_on_stderr(
     code, out, err = check(*arguments)
     assert (code, out) == (2, "")
     assert "does not exist" in err or "has no metric 'bleu'" in err
+
+
+def test_what_stands_is_said_once_and_what_a_watcher_would_have_shown_in_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.csv", stuck=True)
+    words = check(str(path), "--total-steps", "4000")[1]
+    assert words.count("no measurable improvement") == 1
+    (line,) = [line for line in words.splitlines() if line.startswith("An online watcher would have shown")]
+    assert "Starting from step 10, " in line
+    assert "Plateaued from step " in line
+
+
+def test_the_words_fit_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "log.csv", stuck=True)
+    monkeypatch.setenv("COLUMNS", "60")
+    words = check("log.csv", "--total-steps", "4000")[1]
+    assert max(map(len, words.splitlines())) <= 60
+
+
+def test_what_was_withdrawn_is_told_apart(tmp_path: Path) -> None:
+    rows = [{"step": step, "loss": 2 / math.sqrt(step)} for step in range(1, 200)]
+    for row in rows[99:105]:
+        row["loss"] = math.nan
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    code, words, _ = check(str(path), "--total-steps", "400")
+    assert code == 0
+    standing, withdrawn = words.split("Withdrawn since:")
+    assert "Progressing: " in standing
+    assert "NonFinite of loss since step 100, seen at step 101, withdrawn at step 108" in withdrawn
+
+
+@pytest.mark.parametrize("name", ["metrics.csv", "results.csv"])
+def test_the_log_that_a_trainer_left_in_its_folder_is_found(tmp_path: Path, name: str) -> None:
+    write(tmp_path / name, stuck=False)
+    assert document(str(tmp_path), "--total-steps", "3000")[1]["verdict"] == "Finishing"
+
+
+def test_the_newest_checkpoint_of_a_folder_is_read(tmp_path: Path) -> None:
+    for step in (90, 500, 1000):
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        history = [{"step": at, "loss": 2 / math.sqrt(at)} for at in range(10, step + 1, 10)]
+        state = {"log_history": history, "global_step": step, "max_steps": 2000}
+        (folder / "trainer_state.json").write_text(json.dumps(state), encoding="utf-8")
+    assert "steps 10 to 1,000 of 2,000" in check(str(tmp_path))[1]
+
+
+def test_a_folder_without_a_log_says_what_was_looked_for(tmp_path: Path) -> None:
+    code, out, err = check(str(tmp_path))
+    assert (code, out) == (2, "")
+    assert "metrics.csv" in err
+    assert "checkpoint-*" in err

@@ -114,3 +114,11 @@ def test_the_onset_is_found_within_a_few_per_cent_of_the_run() -> None:
     assert len(away) >= 10
     assert median(away) < 0.05
     assert max(away) < 0.15
+
+
+def test_a_level_that_got_worse_has_stood_since_its_best() -> None:
+    values = [1.0 + abs(step - 40) / 40 for step in range(160)]
+    (condition,) = [c for c in replay(run(values, "eval_loss")).conditions if c.type is ConditionType.PLATEAUED]
+    assert condition.since_step is not None
+    assert 37 <= condition.since_step <= 45
+    assert condition.evidence["worsening"] == "yes"

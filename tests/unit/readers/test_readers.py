@@ -208,7 +208,7 @@ def test_a_file_that_cannot_be_read_says_what_is_wrong_and_where(
 def test_a_missing_file_and_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(InvalidError, match="does not exist"):
         read_log(tmp_path / "nowhere.csv")
-    with pytest.raises(InvalidError, match="holds no TensorBoard event file"):
+    with pytest.raises(InvalidError, match="holds no log that is known"):
         read_log(tmp_path)
 
 

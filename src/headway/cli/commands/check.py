@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from headway.insight.replay import Replay
-    from headway.readers.log import Log
 
 _UNREADABLE = 2
 _UNHEALTHY = 3
@@ -20,7 +16,7 @@ def check(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="trainer_state.json, CSV, JSON Lines, a TensorBoard event file, or a folder with one of them.",
+            help="trainer_state.json, CSV, JSON Lines, a TensorBoard event file, or a folder with such a log.",
             show_default=False,
         ),
     ],
@@ -42,6 +38,7 @@ def check(
     Exit code: 0 healthy, 3 with a warning or critical condition at the end, 2 for a file that cannot be read.
     """
     from headway.cli import documents, terminal
+    from headway.cli.render.judgement import judgement
     from headway.errors import InvalidError
     from headway.insight.replay import replay
     from headway.readers import read_log
@@ -59,40 +56,9 @@ def check(
     if json:
         terminal.write(documents.strict_json(found.document(str(file))) + "\n")
     else:
-        for line in _lines(log, found):
-            terminal.write(line + "\n")
+        for line in judgement(log, found, terminal.view().width):
+            terminal.say(line)
     for warning in log.warnings:
         terminal.note(f"{file}: {warning}")
     if not found.healthy:
         raise typer.Exit(_UNHEALTHY)
-
-
-def _lines(log: Log, found: Replay) -> list[str]:
-    from headway.insight import wording
-
-    last = log.points[-1].step
-    of = f" of {wording.step(found.total_steps)}" if found.total_steps else ""
-    lines = [
-        f"{log.path} ({log.format}): {wording.step(found.points)} points, steps {wording.step(log.points[0].step)} to "
-        f"{wording.step(last)}{of}",
-        f"{found.final.verdict.value}: {found.final.text}",
-    ]
-    if found.eta is not None and found.eta.seconds > 0:
-        eta = found.eta
-        lines.append(
-            f"ends in {wording.duration(eta.seconds)} ({wording.duration(eta.low)} to {wording.duration(eta.high)}, 80 %)"
-        )
-    if found.conditions:
-        lines += ["", "What an online watcher would have said:"]
-    for condition in found.conditions:
-        until = "stands" if condition.until_step is None else f"withdrawn at step {wording.step(condition.until_step)}"
-        lines.append(
-            f"  {condition.type.value} of {condition.metric} since step {wording.step(condition.since_step)}, seen at step "
-            f"{wording.step(condition.detected_step)}, {until}"
-        )
-        lines.append(f"    {condition.text}")
-    if found.final.notes:
-        lines += ["", *(f"Note: {note}" for note in found.final.notes)]
-    if found.total_steps is None:
-        lines += ["", "The file does not say how long the run was to be; --total-steps makes the judgement sharper."]
-    return lines
