@@ -30,7 +30,7 @@ _TURNS: Final = 2
 _RETURNS: Final = 1.0
 _STAYS: Final = 3.0
 """What is believed of a change before any: that it is for a while, and that it is for good, in changes seen."""
-_WHILE: Final = 0.1
+_WHILE: Final = 0.2
 """How long a pace that is for a while lasts, as a share of the run."""
 _LIKE: Final = 0.3
 """A pace has come back if the way back is that of the way there, give or take this share."""
