@@ -224,3 +224,15 @@ def test_an_evaluation_that_training_starts_does_not_disturb_it(auto: Any, tmp_p
     assert len(runs(heard)) == 1
     assert never_falls(heard)
     assert heard.progress["step"] == 10
+
+
+def test_once_a_run_has_ended_what_its_process_starts_may_train_for_itself(auto: Any, tmp_path: Path) -> None:
+    (tmp_path / "next.py").write_text(textwrap.dedent(MODEL) + "for _ in range(4): train_one()\n")
+    heard = auto("""
+        import headway, subprocess
+        for step in range(3):
+            train_one()
+        headway.current_run().finish()
+        subprocess.run([sys.executable, "next.py"], check=True)
+    """)
+    assert sorted(ending["step"] for ending in heard.server.endings()) == [3, 4]

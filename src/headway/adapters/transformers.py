@@ -95,7 +95,7 @@ class _Listener:
         self._epochs_before = 0.0 if first or not self._before else voice.epoch or 0.0
         self._state, _Listener.heard = state, self
         self._loss = self._rate = None
-        voice.set_total(self._before + state.max_steps)
+        voice.set_total(self._before + state.max_steps if state.max_steps > 0 else None)
         planned = None if args.max_steps > 0 else self._epochs_before + args.num_train_epochs
         voice.set_epoch(self._epochs_before + (state.epoch or 0.0), planned)
         self._since = time.monotonic()

@@ -22,7 +22,7 @@ from headway.reporter.voice import Voice
 
 _MOST_CONFIG: Final = 200
 _MOST_TEXT: Final = 200
-_TRAINING: Final = "HEADWAY_TRAINING_PID"
+TRAINING_VARIABLE: Final = "HEADWAY_TRAINING_PID"
 """Told to the processes that a training starts: what they train is their own affair, unless they say otherwise."""
 
 
@@ -135,8 +135,9 @@ def speak(
             run = _begin(Slots(start_step, Unit.OPTIMIZER_STEP), info, None)
         else:
             _describe(run, config, tags, metrics)
-        if run.active:
-            os.environ[_TRAINING] = str(os.getpid())
+        if run.active and TRAINING_VARIABLE not in os.environ:
+            os.environ[TRAINING_VARIABLE] = str(os.getpid())
+            run._on_finish.append(lambda: os.environ.pop(TRAINING_VARIABLE, None))
         news = run._slots.built_with(framework, layer)
         if news and run._reporter is not None:
             run._reporter.describe({}, (), {})
@@ -205,7 +206,7 @@ def _describe(run: Run, config: Any, tags: Any, metrics: Mapping[str, str] | Non
 
 def _within_another() -> bool:
     """Whether a process that trains has started this one, as an evaluation: its steps are none of the job's."""
-    return os.environ.get(_TRAINING, str(os.getpid())) != str(os.getpid())
+    return os.environ.get(TRAINING_VARIABLE, str(os.getpid())) != str(os.getpid())
 
 
 def _watch(run: Run) -> None:

@@ -21,6 +21,7 @@ from headway.protocol.report import Ending
 from headway.reporter.folders import Folders, private_folder
 from headway.reporter.identity import new_run_id
 from headway.reporter.settings import Settings
+from headway.reporter.start import TRAINING_VARIABLE
 from headway.reporter.watchdog import STACKS_VARIABLE
 from headway.runner.answers import Answers
 from headway.runner.enrol import Connector, Enrolment, enrol
@@ -35,8 +36,8 @@ from headway.runner.relay import Relay, job_variable, reachable_without_proxy
 from headway.runner.request import RunRequest
 from headway.runner.stacks import Stacks
 
-_DROPPED: Final = ("HEADWAY_TOKEN_FILE", "HEADWAY_CA_FILE", "KUBEFLOW_TRAINER_SERVER_CA_CERT")
-"""Variables that would be wrong together with the relay's."""
+_DROPPED: Final = ("HEADWAY_TOKEN_FILE", "HEADWAY_CA_FILE", "KUBEFLOW_TRAINER_SERVER_CA_CERT", TRAINING_VARIABLE)
+"""Variables that would be wrong together with the relay's, or for a job of its own."""
 _LEAST_SECONDS: Final = 0.2
 """What an ending gets to be told in, where the server did not answer before."""
 
