@@ -1,4 +1,4 @@
-"""A Trainer on two ranks: whoever is asked to save or to stop, both do it at one step, by the Trainer's own flags."""
+"""A trainer on two ranks: whoever is asked to save or to stop, both do it at one step, by the trainer's own means."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ from headway.protocol.job import State
 from headway.testing.live import LiveServer
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow, pytest.mark.timeout(300)]
-pytest.importorskip("transformers", reason="pip install --group frameworks")
 
-SCRIPT = Path(__file__).parent / "scripts" / "trainer_ranks.py"
-NAME = "trainer-ranks"
+SCRIPTS = Path(__file__).parent / "scripts"
 
 
 @pytest.fixture
@@ -31,12 +29,12 @@ def start(server: LiveServer, tmp_path: Path) -> Iterator[Callable[..., subproce
     """Starts the script on two ranks under ``headway run``."""
     started: list[subprocess.Popen[str]] = []
 
-    def begin(*arguments: str) -> subprocess.Popen[str]:
+    def begin(name: str, script: str, *arguments: str) -> subprocess.Popen[str]:
         torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "headway.cli.main", "run", "--name", NAME, "--"),
-                *(sys.executable, *torchrun, str(SCRIPT), "--folder", str(tmp_path), *arguments),
+                *(sys.executable, "-m", "headway.cli.main", "run", "--name", name, "--"),
+                *(sys.executable, *torchrun, str(SCRIPTS / script), "--folder", str(tmp_path), *arguments),
             ],
             env={
                 **os.environ,
@@ -72,33 +70,56 @@ def told(folder: Path) -> list[dict[str, Any]]:
     return [json.loads((folder / f"told-{rank}.json").read_text()) for rank in range(2)]
 
 
-def test_both_ranks_save_and_stop_at_one_step(start: Any, client: Client, tmp_path: Path) -> None:
+def by_transformers(folder: Path, step: int) -> Path:
+    """Where a Trainer saves; both ranks have saved into it."""
+    saved = folder / "out" / f"checkpoint-{step}"
+    assert {path.name for path in saved.glob("rng_state_*.pth")} == {"rng_state_0.pth", "rng_state_1.pth"}
+    return saved
+
+
+def by_lightning(folder: Path, step: int) -> Path:
+    """Where Lightning saves what is asked for, the newest only: ``ckpt_path="last"`` finds it."""
+    saved = folder / "out" / "last-headway.ckpt"
+    assert saved.is_file()
+    return saved
+
+
+@pytest.mark.parametrize(
+    ("needs", "script", "saved_at"),
+    [("transformers", "trainer_ranks.py", by_transformers), ("lightning", "lightning_ranks.py", by_lightning)],
+    ids=["transformers", "lightning"],
+)
+def test_both_ranks_save_and_stop_at_one_step(
+    needs: str, script: str, saved_at: Callable[[Path, int], Path], start: Any, client: Client, tmp_path: Path
+) -> None:
+    pytest.importorskip(needs, reason="pip install --group frameworks")
+    name = f"{needs}-ranks"
+
     def step() -> int:
         try:
-            return client.job(NAME).progress.step or 0
+            return client.job(name).progress.step or 0
         except NotFoundError:
             return 0
 
-    process = start()
+    process = start(name, script)
     wait_until(lambda: step() > 20)
-    client.checkpoint(NAME)
-    wait_until(lambda: client.job(NAME).checkpoint is not None)
-    saved = client.job(NAME).checkpoint
+    client.checkpoint(name)
+    wait_until(lambda: client.job(name).checkpoint is not None)
+    saved = client.job(name).checkpoint
     assert saved is not None
-    assert saved.path == str(tmp_path / "out" / f"checkpoint-{saved.step}")
+    assert saved.path == str(saved_at(tmp_path, saved.step))
     os.kill(told(tmp_path)[1]["pid"], signal.SIGTERM)
     output, _ = process.communicate(timeout=90)
     zero, one = told(tmp_path)
     assert zero["saved"] == one["saved"] == [saved.step, zero["ended"]], output
     assert zero["ended"] == one["ended"]
     for at in zero["saved"]:
-        kept = {path.name for path in (tmp_path / "out" / f"checkpoint-{at}").glob("rng_state_*.pth")}
-        assert kept == {"rng_state_0.pth", "rng_state_1.pth"}, "both ranks saved into one checkpoint"
-    job = client.job(NAME)
+        saved_at(tmp_path, at)
+    job = client.job(name)
     assert job.state is State.STOPPED, output
     assert job.ending is not None
     assert job.ending.step == zero["ended"]
 
-    output, _ = start("--resume", "--until", "30").communicate(timeout=120)
+    output, _ = start(name, script, "--resume", "--until", "30").communicate(timeout=120)
     assert [each["start"] for each in told(tmp_path)] == [zero["ended"]] * 2, output
-    assert client.job(NAME).progress.step == zero["ended"] + 30
+    assert client.job(name).progress.step == zero["ended"] + 30
