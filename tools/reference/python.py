@@ -18,6 +18,7 @@ import headway.protocol.history
 import headway.protocol.job
 import headway.protocol.report
 import headway.protocol.verdict
+from headway.reporter.slots import Lane
 from reference.prose import cell, code, fields_of, markdown
 
 _INTRODUCTION = """<!-- Written by tools/generate_docs.py from the code's signatures and docstrings; change those. -->
@@ -36,6 +37,8 @@ _PROTOCOL = (
     (headway.protocol.report, ("Ending", "Checkpoint", "Point", "Cell")),
     (headway.protocol.history, ("Series", "SeriesQuery", "Aggregate")),
 )
+_FOR_ADAPTERS = frozenset({"heard", "mute", "muted", "noted", "take_back", "loop_ended"})
+"""What only layers between a script and the reporter need of a run."""
 _LISTS = (
     (headway.protocol.job, "State"),
     (headway.protocol.verdict, "Verdict"),
@@ -114,13 +117,22 @@ def _class(title: str, kind: type, level: str = "###") -> Iterator[str]:
     yield from (f"{level} {title}", "", *markdown(kind.__doc__), "")
     if title.startswith("headway.") and "Args:" in (kind.__doc__ or "") and init is not None:
         yield from ("```python", _signature(title, init), "```", "")
-    for name, value in vars(kind).items():
-        if name.startswith("_"):
-            continue
+    for name, value in _members(kind).items():
         if isinstance(value, property):
             yield from (f"{level}# .{name}", "", *markdown(value.__doc__), "")
         elif isinstance(value, FunctionType):
             yield from _callable(f".{name}", value, f"{level}#")
+
+
+def _members(kind: type) -> dict[str, Any]:
+    """What a class and its bases in the package offer; of each name the class's own, in the order of the bases."""
+    found: dict[str, Any] = {}
+    for base in kind.__mro__:
+        if base.__module__.startswith("headway.") and base is not Lane:
+            for name, value in vars(base).items():
+                if not name.startswith("_") and not (issubclass(kind, Lane) and name in _FOR_ADAPTERS):
+                    found.setdefault(name, value)
+    return {**found, **({"last_step": Lane.last_step} if issubclass(kind, Lane) else {})}
 
 
 def _callable(title: str, value: Any, level: str) -> Iterator[str]:
