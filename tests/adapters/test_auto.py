@@ -146,7 +146,7 @@ def test_an_injected_process_loads_the_finder_and_nothing_else(run: Any) -> None
     environ: dict[str, str] = {"PYTHONPATH": "elsewhere"}
     auto.inject(environ)
     auto.inject(environ)
-    assert environ["PYTHONPATH"].split(os.pathsep) == [str(auto.FOLDER), "elsewhere"]
+    assert environ["PYTHONPATH"].split(os.pathsep) == [auto.FOLDER, "elsewhere"]
     assert told(run(SEEN, **environ)) == {
         "finders": True,
         "headway": ["headway", "headway.adapters", "headway.adapters.auto"],
@@ -181,7 +181,7 @@ def test_a_python_without_headway_gets_the_runner_s(run: Any, tmp_path: Path) ->
     )
     alone = [str(lonely / "bin" / "python"), "-c", code]
     found = subprocess.run(alone, env={**os.environ, **environ}, capture_output=True, text=True, timeout=60, check=True)
-    assert found.stdout.split() == ["True", str(auto.FOLDER.parents[1] / "__init__.py")]
+    assert found.stdout.split() == ["True", str(Path(auto.FOLDER).parents[1] / "__init__.py")]
     assert subprocess.run(alone, capture_output=True, timeout=60, check=False).returncode != 0
 
 

@@ -6,15 +6,16 @@ the run begins with the training. A hook that fails is logged, and the script go
 
 from __future__ import annotations
 
-import importlib
+import _thread
 import os
 import sys
-import threading
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from importlib.machinery import ModuleSpec
-from pathlib import Path
-from types import ModuleType
-from typing import Any, Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # every Python process that is started loads this module, so it loads nothing that it can do without
+    from collections.abc import Callable, Mapping, MutableMapping, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any, Final
 
 HOOKS: Final[dict[str, str]] = {
     "accelerate.accelerator": "headway.adapters.accelerate:hook",
@@ -34,7 +35,7 @@ HOOKS: Final[dict[str, str]] = {
     "xgboost.training": "headway.adapters.xgboost:hook",
 }
 """Module that a script may import, and the function that is then called with it."""
-FOLDER: Final = Path(__file__).parent / "inject"
+FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inject")
 """In front of ``PYTHONPATH``, it makes every Python process that is started install the hooks."""
 VARIABLE: Final = "HEADWAY_AUTO"
 """``0`` leaves all processes alone."""
@@ -45,19 +46,20 @@ class Finder:
 
     def __init__(self, hooks: dict[str, str]) -> None:
         self._awaited = hooks
-        self._asking = threading.local()
+        self._asking: set[tuple[int, str]] = set()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The spec that the other finders give, with a loader that tells of the import; None for a name that is not awaited."""
-        if name not in self._awaited or getattr(self._asking, "name", None) == name:
+        me = (_thread.get_ident(), name)
+        if name not in self._awaited or me in self._asking:
             return None
-        self._asking.name = name  # one of the others may ask all of them in turn
+        self._asking.add(me)  # one of the others may ask all of them in turn
         try:
             spec = self._ask_others(name, path, target)
         finally:
-            self._asking.name = None
+            self._asking.discard(me)
         if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
             spec.loader = _Teller(spec.loader, self._tell)  # type: ignore[assignment]
         return spec
@@ -117,6 +119,8 @@ def install(hooks: dict[str, str] | None = None) -> None:
 def call(hook: str, module: ModuleType) -> None:
     """Calls a hook. What goes wrong is logged: a script must never fail for an adapter's sake."""
     try:
+        import importlib
+
         home, _, function = hook.partition(":")
         getattr(importlib.import_module(home), function)(module)
     except Exception as error:  # noqa: BLE001 - whatever it is, the script goes on
@@ -134,5 +138,5 @@ def wanted(environ: Mapping[str, str] = os.environ) -> bool:
 
 def inject(environ: MutableMapping[str, str]) -> None:
     """Has the Python processes that start with this environment, and theirs, install the hooks."""
-    paths = [path for path in environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != str(FOLDER)]
-    environ["PYTHONPATH"] = os.pathsep.join([str(FOLDER), *paths])
+    paths = [path for path in environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != FOLDER]
+    environ["PYTHONPATH"] = os.pathsep.join([FOLDER, *paths])

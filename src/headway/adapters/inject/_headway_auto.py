@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
-from importlib.machinery import ModuleSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 _HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -17,6 +19,8 @@ class Lender:
         """The spec of Headway itself, from beside this file."""
         if name != "headway":
             return None
+        import importlib.util
+
         init = os.path.join(_HOME, "__init__.py")
         return importlib.util.spec_from_file_location(name, init, submodule_search_locations=[_HOME])
 
