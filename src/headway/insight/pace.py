@@ -8,7 +8,7 @@ up to now in which no change of pace can be shown: few intervals after a change,
 from __future__ import annotations
 
 import math
-from collections import deque
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -51,6 +51,8 @@ class Interval(NamedTuple):
 Stretch = tuple[float, float, float, float, float, float]
 """Sums over leaves: how many leaves, steps, seconds, pace, squared pace, relative variance of the mean of a leaf as its
 own intervals show it."""
+_SUMS: Final = 6
+"""Numbers in a stretch."""
 _NOTHING: Final[Stretch] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -108,7 +110,8 @@ class PaceHistory:
 
     def __init__(self) -> None:
         self._leaf: list[Interval] = []
-        self._levels: list[deque[Stretch]] = []
+        self._levels: list[array[float]] = []
+        """The stretches of each length, their sums one after the other, oldest first."""
 
     def clear(self) -> None:
         """Forget everything."""
@@ -123,30 +126,35 @@ class PaceHistory:
         item = stretch(self._leaf)
         self._leaf.clear()
         for level in self._levels:
-            level.append(item)
-            if len(level) <= _PER_LEVEL:
+            level.extend(item)
+            if len(level) <= _PER_LEVEL * _SUMS:
                 return
-            item = _join(level.popleft(), level.popleft())
-        self._levels.append(deque([item]))
+            oldest, next_oldest = _stretches(level[: 2 * _SUMS])
+            del level[: 2 * _SUMS]
+            item = _join(oldest, next_oldest)
+        self._levels.append(array("d", item))
 
     def newest_first(self, recent: Sequence[Interval]) -> list[Stretch]:
         """Return all stretches, with ``recent`` intervals (oldest first) as the newest."""
         tail = [*self._leaf, *recent]
         out = [stretch(tail[max(0, end - LEAF) : end]) for end in range(len(tail), 0, -LEAF)]
         for level in self._levels:
-            out.extend(reversed(level))
+            out.extend(reversed(_stretches(level)))
         return out
 
     def dump(self) -> list[Any]:
         """Return the state as JSON values."""
-        return [[[i.steps, i.seconds] for i in self._leaf], [[list(item) for item in level] for level in self._levels]]
+        return [[[i.steps, i.seconds] for i in self._leaf], [list(level) for level in self._levels]]
 
     def load(self, state: Sequence[Any]) -> None:
         """Take over what :meth:`dump` returned."""
         self._leaf = [Interval(*pair) for pair in state[0]]
-        self._levels = [
-            deque((item[0], item[1], item[2], item[3], item[4], item[5]) for item in level) for level in state[1]
-        ]
+        self._levels = [array("d", level) for level in state[1]]
+
+
+def _stretches(sums: Sequence[float]) -> list[Stretch]:
+    numbers = iter(sums)
+    return list(zip(numbers, numbers, numbers, numbers, numbers, numbers, strict=True))
 
 
 def present(stretches: Sequence[Stretch], *, z: float = _Z) -> Pace:
