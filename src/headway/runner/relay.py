@@ -12,7 +12,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
 from headway.client.operations import status_path
@@ -47,14 +47,23 @@ class Relay:
         keep: where reports wait for the server.
         answers: what is said back.
         say: tells the user one line.
+        on_status: is given each ``trainerStatus`` as it came.
     """
 
-    def __init__(self, key: JobKey, keep: Keep, answers: Answers, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        key: JobKey,
+        keep: Keep,
+        answers: Answers,
+        say: Callable[[str], None],
+        on_status: Callable[[dict[str, Any]], None] = lambda _: None,
+    ) -> None:
         self.key = key
         self.token = secrets.token_urlsafe(32)
         self._keep = keep
         self._say = say
         self._answers = answers
+        self._on_status = on_status
         self._lock = threading.Lock()
         self._attempt = self._run = ""
         self._seq = 0
@@ -90,7 +99,8 @@ class Relay:
             UnavailableError: it cannot be kept, and the sender can keep it itself.
         """
         try:
-            report = decode_report(loads(body.decode("utf-8")))
+            document = loads(body.decode("utf-8"))
+            report = decode_report(document)
         except UnicodeDecodeError as error:
             raise InvalidError(f"not UTF-8: {error}", field="body") from error
         if report.headway is not None:
@@ -106,6 +116,8 @@ class Relay:
                 self._say(f"reports cannot be kept on disk: {error.strerror or error}")
                 if report.headway is not None:
                     raise UnavailableError(f"the report cannot be kept on disk: {error}") from error
+        if report.status is not None:
+            self._on_status(document["trainerStatus"])
         return dumps(encode_answer(self._answers.kept(source, report)))
 
 

@@ -35,6 +35,7 @@ from headway.runner.on_condition import OnCondition
 from headway.runner.relay import Relay, job_variable, reachable_without_proxy
 from headway.runner.request import RunRequest
 from headway.runner.stacks import Stacks
+from headway.runner.upstream import Upstream
 
 _DROPPED: Final = ("HEADWAY_TOKEN_FILE", "HEADWAY_CA_FILE", "KUBEFLOW_TRAINER_SERVER_CA_CERT", TRAINING_VARIABLE)
 """Variables that would be wrong together with the relay's, or for a job of its own."""
@@ -91,7 +92,9 @@ class Tracking:
         attempt = self._registration.attempt
         self._keep = Keep(folders.spool, self.key, f"relay-{self.runner}", attempt, server=self._server)
         self._answers = answers
-        self._relay = Relay(self.key, self._keep, answers, say)
+        self._upstream = Upstream.from_env(request.environ, say)
+        heard = self._upstream.offer if self._upstream is not None else lambda _: None
+        self._relay = Relay(self.key, self._keep, answers, say, heard)
         self._token_file.touch(mode=0o600)
         self._token_file.write_text(self._relay.token, encoding="utf-8")
         self._stacks = Stacks(folders.runtime / f"stacks-{self.runner}")
@@ -116,6 +119,8 @@ class Tracking:
         else:
             self._link.register(self._registration)
         self._relay.start()
+        if self._upstream is not None:
+            self._upstream.start()
         self._link.start()
         self._forwarder.start()
         self._clear_logs_away()
@@ -211,6 +216,8 @@ class Tracking:
             self._leftovers.close(_LEAST_SECONDS)
         unheard = self._link.close(_LEAST_SECONDS)
         self._relay.close()
+        if self._upstream is not None:
+            self._upstream.close(self._finish_timeout())
         try:
             for age, item in unheard:
                 self._keep.note(item, age)
