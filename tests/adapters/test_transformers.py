@@ -260,3 +260,11 @@ def test_what_the_adapter_does_wrong_does_not_reach_the_trainer(
     made = trainer()
     made.train()
     assert made.state.global_step == 12
+
+
+def test_switched_off_the_callback_says_nothing(trainer: Make, heard: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWAY_DISABLED", "1")
+    made = trainer()
+    made.train()
+    assert made.state.global_step == 12
+    assert heard.server.posts == []

@@ -71,7 +71,7 @@ def test_transformers_script_knows_nothing_of_headway() -> None:
 @pytest.mark.timeout(300)
 def test_transformers_to_the_end(headway: Any, tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="pip install --group frameworks")
-    steps = 1500  # enough for a handful of posts, one in five seconds, on a quick machine
+    steps = 500  # enough for a handful of estimates on a quick machine
     runner = headway.start(
         *("run", "--name", "tiny-gpt2", "--price-per-hour", "3", "--"),
         *(
@@ -90,7 +90,7 @@ def test_transformers_to_the_end(headway: Any, tmp_path: Path) -> None:
             assert job["progress"].get("percent") != 100 or job["state"] == "Complete", "100 % only at the end"
             if job["eta"] is not None and job["state"] == "Running":
                 estimates.append((time.time(), job["eta"]["seconds"]))
-        time.sleep(2)
+        time.sleep(0.5)
     assert runner.returncode == 0
     job = headway.job("tiny-gpt2")
     assert job["state"] == "Complete"
@@ -144,7 +144,9 @@ def test_transformers_killed_and_resumed(headway: Any, tmp_path: Path) -> None:
     resumed = headway.start("run", "--name", "killed", "--", *script, "--resume")
     began = time.time()
     first = headway.until(
-        "killed", lambda job: len(job["attempts"]) == 2 and (job["progress"].get("step") or 0) > 0, timeout=60
+        "killed",
+        lambda job: len(job["attempts"]) == 2 and job["state"] == "Running" and job["progress"].get("step"),
+        timeout=60,
     )
     assert first["progress"]["step"] >= saved, "never below its checkpoint"
     assert first["progress"]["percent"] >= 100 * saved // 600
