@@ -98,18 +98,8 @@ class EtaEstimator:
     """Learns the pace and the pauses of a run. Memory is bounded; one observation costs microseconds."""
 
     __slots__ = (
-        "_before",
-        "_count",
-        "_history",
-        "_known",
-        "_late",
-        "_pauses",
-        "_phase",
-        "_ring",
-        "_skip",
-        "_step",
-        "_t",
-    )
+        "_before", "_count", "_first", "_history", "_known", "_late", "_pauses", "_phase", "_ring", "_skip", "_step", "_t",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._ring: deque[_Seen] = deque()
@@ -120,6 +110,8 @@ class EtaEstimator:
         self._step: float | None = None
         self._t = 0.0
         self._skip = True
+        self._first: tuple[float, float, float] | None = None
+        """The first interval, as long as it is in doubt: steps, seconds, step before it."""
         self._count = 0
         self._late = 0
         self._phase: str | None = None
@@ -138,6 +130,7 @@ class EtaEstimator:
         self._known = None
         self._step = None
         self._skip = True
+        self._first = None
         self._count = 0
         if step is not None:
             self._anchor(step, t)
@@ -178,6 +171,7 @@ class EtaEstimator:
         self._mark(phase)
         if self._skip:
             self._skip = False
+            self._first = (dn, dt, last)
             self._pauses.start = last if dn <= 1 else step
             return
         self._count += 1
@@ -185,6 +179,8 @@ class EtaEstimator:
         if self._known and (label or dt > _FRESH * dn * self._known.pace.seconds_per_step):
             self._known = None
         self._ring.append(_Seen(dn, dt, last, label, self._count >= _SETTLED, usual))
+        if self._count == _SETTLED:
+            self._use_first()
         if len(self._ring) >= 2 * RING:
             self._commit(RING)
 
@@ -254,7 +250,7 @@ class EtaEstimator:
             "before": list(self._before),
             "pace": self._history.dump(),
             "pauses": self._pauses.dump(),
-            "last": [self._step, self._t, self._skip, self._count, self._late, self._phase],
+            "last": [self._step, self._t, self._skip, self._count, self._late, self._phase, self._first],
         }
 
     @classmethod
@@ -265,7 +261,8 @@ class EtaEstimator:
         self._before.extend(state["before"])
         self._history.load(state["pace"])
         self._pauses.load(state["pauses"])
-        self._step, self._t, self._skip, self._count, self._late, self._phase = state["last"]
+        self._step, self._t, self._skip, self._count, self._late, self._phase, first = state["last"]
+        self._first = None if first is None else (first[0], first[1], first[2])
         return self
 
     def _anchor(self, step: float, t: float) -> None:
@@ -277,6 +274,17 @@ class EtaEstimator:
     def _mark(self, phase: str | None) -> None:
         if phase is not None and phase != Phase.TRAIN:
             self._phase = str(phase)
+
+    def _use_first(self) -> None:
+        """The first interval counts after all if nothing sets it apart from those after it."""
+        if self._first is None:
+            return
+        steps, seconds, before = self._first
+        paces = [seen.seconds / seen.steps for seen in self._ring]
+        margin = (max(paces) - min(paces)) / 2
+        if min(paces) - margin <= seconds / steps <= max(paces) + margin:
+            self._ring.appendleft(_Seen(steps, seconds, before, None, False))
+        self._first = None
 
     def _flush(self) -> None:
         if self._ring:

@@ -30,7 +30,8 @@ _LEAST_LEAVES: Final = 2
 _CHANGES: Final = 8
 _PARTS: Final = 8
 _LEAST_PARTS: Final = 4
-_AGREEMENT: Final = 3.0
+_TREND_PARTS: Final = 6
+_AGREEMENT: Final = 4.0
 _MEDIAN_OF_SQUARE: Final = 0.455
 """Median of the square of a standard normal."""
 _SHORT: Final = 1.5
@@ -213,7 +214,7 @@ def _course(stretches: Sequence[Stretch], whole: Stretch, noise: float) -> tuple
         squares.append((ratio * ratio - noise * (1 / newer[0] + 1 / older[0])) / apart)
         slopes.append(ratio / apart)
     trend = fmean(slopes)
-    agree = abs(trend) > _AGREEMENT * stdev(slopes) / math.sqrt(len(slopes))
+    agree = len(parts) >= _TREND_PARTS and abs(trend) > _AGREEMENT * stdev(slopes) / math.sqrt(len(slopes))
     return max(0.0, median(squares) / _MEDIAN_OF_SQUARE), trend if agree else 0.0
 
 

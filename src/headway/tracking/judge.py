@@ -36,7 +36,7 @@ INSIGHT_TYPES: Final = frozenset(
 
 _SOON: Final = 0.5
 """Seconds within which another report tells nothing of the pace that the next one will not."""
-_VERSION: Final = 3
+_VERSION: Final = 4
 """Of what is stored."""
 _JUMP: Final = 10.0
 """Seconds by which the attempt's clock may be off from the server's before it is taken to have jumped."""
