@@ -7,6 +7,7 @@ which a test holds: the types here only say which bodies need no second look.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeAlias, cast
 
 import msgspec
@@ -94,6 +95,8 @@ class _Body(msgspec.Struct, rename="camel"):
 
 _decode: Final = msgspec.json.Decoder().decode
 _decode_usual: Final = msgspec.json.Decoder(_Body).decode
+_new: Final[Callable[[type[Column], tuple[Any, ...]], Column]] = cast("Any", tuple.__new__)
+"""Three times as fast as a named tuple's own constructor."""
 
 
 def read_report(content: bytes) -> Report:
@@ -138,10 +141,10 @@ def _column(cells: tuple[_AnyCell, ...], places: tuple[int, ...] | None) -> Colu
         if kind is tuple:
             means, counts, squares = zip(*columns, strict=True)
             sum(counts)  # numbers, and not the letters of a word
-            return Column(means, counts, squares, (0,) * size, places)
+            return _new(Column, (means, counts, squares, (0,) * size, places))
         if kind is float:
             sum(columns)
-            return Column(columns, (1,) * size, (0.0,) * size, (0,) * size, places)
+            return _new(Column, (columns, (1,) * size, (0.0,) * size, (0,) * size, places))
     except (TypeError, ValueError):
         pass  # of several kinds
     return Column.of(map(_cell, cells), places)
