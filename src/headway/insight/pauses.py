@@ -24,7 +24,7 @@ _SURE: Final = 4
 """Pauses of a kind from which on its spread says something."""
 _SPREAD_AT_RANDOM: Final = 2 / math.e
 """Mean absolute relative deviation of an exponential variable."""
-_CHANCE: Final = 0.25
+_CHANCE: Final = 0.35
 """Chance that the first pause of a kind, or the first that comes in time, does so at random."""
 _NEXT_CHANCE: Final = 0.3
 """Chance that one that comes at random comes in time."""
