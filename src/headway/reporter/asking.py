@@ -76,6 +76,8 @@ class Asking:
         self._die_at: float | None = None
         self.die: Callable[[str], None] = lambda why: log.debug("nobody ends the process: %s", why)
         """Ends the process as its signal would have."""
+        self.joined: Callable[[], None] = lambda: None
+        """Called once the processes of the run have met."""
 
     def start(self) -> None:
         """Starts the thread, once."""
@@ -256,6 +258,7 @@ class Asking:
                 placement = self._placement()
                 self._agreement = Agreement(connect(source), placement.rank, placement.world_size, self)
                 self._shared = True
+                self.joined()
         return self._agreement
 
     def _lose(self) -> None:

@@ -130,9 +130,12 @@ def find_source(modules: Mapping[str, Any] = sys.modules) -> Source | None:
                 return Source(id(c10d._get_default_group()), str(store.host), int(store.port))
     except (AttributeError, RuntimeError, ValueError):
         return None  # half imported, or being taken down: ask again later
-    distributed = modules.get("jax._src.distributed")
-    client = getattr(getattr(distributed, "global_state", None), "client", None)
-    return None if client is None else Source(id(client), client=client)
+    state = getattr(modules.get("jax._src.distributed"), "global_state", None)
+    # A word before the client is connected, or after it has begun to leave, would end the process. Its companion for preemptions
+    # is made after the one and given up before the other.
+    if state is None or getattr(state, "preemption_sync_manager", None) is None or state.client is None:
+        return None
+    return Source(id(state.client), client=state.client)
 
 
 def connect(source: Source, environ: Mapping[str, str] = os.environ, modules: Mapping[str, Any] = sys.modules) -> Board:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import logging
 import os
 import signal
@@ -15,6 +14,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from headway.protocol.report import Ending, EndingKind
+from headway.reporter.c_signals import CHandler, address_of, previous_handler, put
 from headway.reporter.endings import ending_of, exit_code
 from headway.reporter.notices import log
 from headway.reporter.run import Run
@@ -30,6 +30,8 @@ class Hooks:
         self._exit_code = 0
         self._exit_step = -1
         self._previous_signal: Any = None
+        self._address: int | None = None
+        """Where the operating system goes on SIGTERM, once our handler is in place."""
         self._dying = False
         self._waiting_signal: int | None = None
         self._previous_excepthook = sys.excepthook
@@ -40,14 +42,15 @@ class Hooks:
         sys.excepthook = self._on_exception
         sys.exit = self._on_exit  # type: ignore[assignment]
         atexit.register(self._at_exit)
-        self._run._on_deadline(self._give_up)
+        self._run._on_asking(self._give_up, self.look_again)
         self._finalize_child()
         if threading.current_thread() is threading.main_thread():
-            previous = signal.getsignal(signal.SIGTERM)
+            previous = previous_handler(signal.SIGTERM)
             # None: installed from C; SIG_IGN: the process does not mean to end. Neither is ours to change.
             if previous is not None and previous is not signal.SIG_IGN:
                 self._previous_signal = previous
                 signal.signal(signal.SIGTERM, self._on_signal)
+                self._address = address_of(signal.SIGTERM)
 
     def remove(self) -> None:
         """Puts back what was there, where nobody has chained on top meanwhile."""
@@ -66,9 +69,22 @@ class Hooks:
             return
         try:
             if signal.getsignal(signal.SIGTERM) == self._on_signal:
-                signal.signal(signal.SIGTERM, self._previous_signal)
+                if isinstance(self._previous_signal, CHandler):
+                    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                    put(signal.SIGTERM, self._previous_signal.address)
+                else:
+                    signal.signal(signal.SIGTERM, self._previous_signal)
         except ValueError:
             pass
+
+    def look_again(self) -> None:
+        """Chains a handler that was installed from C after ours, as JAX does when its processes meet. On any thread."""
+        address = address_of(signal.SIGTERM)
+        if self._address is None or address is None or address == self._address or os.getpid() != self._pid:
+            return
+        if signal.getsignal(signal.SIGTERM) == self._on_signal:
+            self._previous_signal = CHandler(address)
+            put(signal.SIGTERM, self._address)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         """Called on the main thread, between two of its instructions."""
@@ -101,7 +117,7 @@ class Hooks:
         while run._ending_now:  # on another thread
             time.sleep(0.01)
         number = signal.Signals[run._signal]
-        ctypes.pythonapi.PyOS_setsig(int(number), None)  # signal.signal() is the main thread's alone
+        put(number, None)  # signal.signal() is the main thread's alone
         os.kill(os.getpid(), number)
 
     def _on_exception(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:

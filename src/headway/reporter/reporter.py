@@ -32,7 +32,7 @@ from headway.reporter.notices import Notices, log
 from headway.reporter.outbox import Outbox
 from headway.reporter.route import Route
 from headway.reporter.settings import Settings
-from headway.reporter.slots import Slots
+from headway.reporter.slots import Lane, Layer, Slots
 from headway.reporter.snapshot import Snapshot
 from headway.reporter.stacks import stack_of
 from headway.reporter.watchdog import Watchdog
@@ -61,6 +61,7 @@ class Reporter:
         self._origin = time.monotonic()
         self._notices = Notices()
         self._folder = Folder(slots, self._origin)
+        self._counting = slots.heard
         self._snapshot = Snapshot(slots, self._origin, self._notices, stall_floor=settings.stall_floor)
         self._watchdog = Watchdog(settings.stacks, run, settings.stall_floor or StallSettings().floor)
         self._outbox = Outbox()
@@ -166,6 +167,8 @@ class Reporter:
                 self._outbox.add(folded.points)
             self._snapshot.take_in(folded, time.monotonic())
             self._take_done()
+            if self._slots.heard is not self._counting:
+                self._counting, self._delivery.describe = self._slots.heard, True  # it began elsewhere
         for name, reason in {**self._slots.samples.left_out, **self._folder.unreadable}.items():
             self._notices.once(f"metric {name}", f"metric {name!r} was left out: it is no single number ({reason})")
 
@@ -189,7 +192,9 @@ class Reporter:
         if not self._placement.writer:
             if not self._route.beats:
                 return None
-            if first and self._ending is None:  # all ranks begin in the same moment; each has its place in the period
+            if (
+                first and self._ending is None and self._settings.interval is None
+            ):  # all ranks begin in the same moment; each has its place in the period
                 rank, world = self._placement.rank, self._placement.world_size
                 return rank / world * min(_FIRST_BEATS * beat_interval(world), world * self._settings.tick)
         with self._delivery.lock:
@@ -223,6 +228,7 @@ class Reporter:
             framework=self._slots.framework[1] if self._slots.framework else framework_guess(),
             local_rank=placement.local_rank,
             versions=_versions(self._info.versions),
+            start_step=_start_of(self._slots.heard),
         )
         return Moment(
             run=self.run,
@@ -306,6 +312,13 @@ class Reporter:
         finally:
             self._delivery.lock.release()
         self._delivery.rescue(_MARGIN)
+
+
+def _start_of(heard: Lane) -> int | None:
+    """Where the run began, by its own word. A script that numbers its steps may begin anywhere without saying so."""
+    if not heard.counts or (heard.layer is Layer.SCRIPT and not heard.start_step):
+        return None
+    return heard.start_step
 
 
 def _versions(given: dict[str, str]) -> dict[str, str]:

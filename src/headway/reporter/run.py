@@ -79,9 +79,10 @@ class Run(Voice):
         """A signal came: whether the loop is asked to save and end, instead of ending here and now."""
         return self._reporter is not None and self._reporter.asking.heed(signal)
 
-    def _on_deadline(self, die: Callable[[str], None]) -> None:
+    def _on_asking(self, die: Callable[[str], None], joined: Callable[[], None]) -> None:
         if self._reporter is not None:
             self._reporter.asking.die = die
+            self._reporter.asking.joined = joined
 
     def _end_with(self, error: BaseException | None) -> None:
         self._end(ending_of(error) or self._natural_ending())
