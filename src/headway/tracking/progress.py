@@ -42,8 +42,8 @@ def standing(attempt: AttemptState) -> Standing:
             step = inferred_step(run, run.stock, run.stock.final[2])
         if step is not None and (result.step is None or step > result.step):
             result.step, result.step_at = step, run.step_at
-        if run.start is not None and (result.start is None or run.start < result.start):
-            result.start = run.start
+        if run.began is not None and (result.start is None or run.began < result.start):
+            result.start = run.began
         result.total = result.total or cast("int | None", run.value("total_steps"))
         result.advanced = result.advanced or run.advanced
     stock = writer.stock

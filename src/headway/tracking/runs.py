@@ -138,7 +138,13 @@ class RunState:
     @property
     def advanced(self) -> bool:
         """Whether a step was made under this run."""
-        return self.step is not None and self.start is not None and self.step > self.start
+        return self.step is not None and self.began is not None and self.step > self.began
+
+    @property
+    def began(self) -> int | None:
+        """Steps complete before its first: by its own word, which goes before what its points tell."""
+        told = self.info[1].start_step if self.info is not None else None
+        return told if told is not None and 0 <= told <= MOST_STEPS else self.start
 
     @property
     def usual_gap(self) -> float | None:

@@ -37,7 +37,7 @@ def checkpoint_late(job: TrackedJob, now: float) -> list[Finding]:
     since = saved[2] if saved is not None else writer.origin
     if not now - since >= _LEAST_SECONDS:
         return []
-    begin = saved[0] if saved is not None else writer.start
+    begin = saved[0] if saved is not None else writer.began
     gaps = usual_gaps(job)
     if begin is None or len(gaps) < _ENOUGH:
         return []

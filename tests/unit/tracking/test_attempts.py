@@ -57,6 +57,19 @@ def test_a_crash_at_212_resumed_at_200():
     assert (shown.progress.step, shown.progress.percent) == (203, 20)
 
 
+def test_a_run_that_says_where_it_began_is_believed():
+    """Where values come from a device, few of a second's steps have one, and the first point tells a later beginning."""
+    job = Tracked()
+    job.takes(SyntheticRun("run-a", "attempt-1").at(212))
+    second = SyntheticRun("run-b", "attempt-2")
+    job.takes(second.at(237, job=RunInfo(start_step=200)))
+    attempt = job.shown.attempts[1]
+    assert (attempt.resumed_from_step, attempt.first_step, attempt.last_step) == (200, 201, 237)
+    for nonsense in (-1, 10**30):
+        job.takes(second.at(238, job=RunInfo(start_step=nonsense)))
+        assert job.shown.attempts[1].resumed_from_step == 236
+
+
 def test_steps_of_both_attempts_are_kept_under_their_own_names():
     job = Tracked()
     first, second = SyntheticRun("run-a", "attempt-1"), SyntheticRun("run-b", "attempt-2")
