@@ -70,7 +70,8 @@ class RunInsight:
         self, now: float, *, eta_seconds: float | None = None, others: Iterable[Finding] = ()
     ) -> Assessment:  # fmt: skip
         """What stands at ``now``. ``others`` are findings of other judges (Stalled, Slow …) that the verdict weighs too."""
-        findings = gravest_first([*others, *self._findings(now)])
+        found = [*others, *self._findings(now)]
+        findings = gravest_first(found) if found else ()
         notes = tuple(self._notes())
         gravest = findings[0] if findings else None
         verdict, text = self._course()

@@ -128,8 +128,19 @@ class Axis:
         return self._at(self._sums, step) if self.rated else step
 
     def xs(self, steps: list[float]) -> list[float]:
-        """Positions of ``steps``: :meth:`x` of each."""
-        return [self._at(self._sums, step) for step in steps] if self.rated else steps
+        """Positions of ``steps``, which never decrease: :meth:`x` of each."""
+        if not self.rated:
+            return steps
+        knots, sums, at, last = self._steps, self._sums, 0, len(self._steps)
+        found = []
+        for step in steps:
+            at = bisect_left(knots, step, at)
+            if 0 < at < last and knots[at] != step:
+                before, x = knots[at - 1], sums[at - 1]
+                found.append(x + (sums[at] - x) * (step - before) / (knots[at] - before))
+            else:
+                found.append(self._at(sums, step))
+        return found
 
     def ahead(self, total: float | None) -> float:
         """How much of x is still to come: at most, where the schedule is not known; as much as so far without a total."""

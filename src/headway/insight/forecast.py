@@ -113,7 +113,9 @@ def _forecasts(series: MetricSeries, axis: Axis, total: float | None, starts: li
     first = axis.first_step if axis.first_step is not None else 0.0
     ahead = axis.ahead(None if total is None else max(total, axis.last_step + _AHEAD * (axis.last_step - first)))
     needed = _BATCHES_EVAL if series.is_evaluation else _BATCHES
-    unseen = resolution(series.history.recent(_RECENT))
+    newest = series.history.recent(_RECENT)
+    unseen = resolution(newest)
+    may_be_capped = newest.count(series.low) >= _AT_BEST * _AT_BEST_FROM
     for batches in series.history.windows(starts):
         if len(batches) < needed:
             continue
@@ -122,7 +124,7 @@ def _forecasts(series: MetricSeries, axis: Axis, total: float | None, starts: li
         scale = series.scale(seen.level) if seen else 0.0
         if not seen or scale <= 0:
             continue
-        at_best = stands_at_best(series, steps[0])
+        at_best = may_be_capped and stands_at_best(series, steps[0])
         if at_best:
             seen = _bounded(seen)
         found.append(Forecast(trend=_widened(seen, unseen / seen.width), scale=scale, ahead=ahead, at_best=at_best))

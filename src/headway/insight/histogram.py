@@ -100,7 +100,7 @@ class ExponentialHistogram:
         found = []
         for start in starts:
             first = bisect_left(self._steps, start)
-            left = [bucket for bucket in coarse if bucket[0] >= start] if coarse and not first else []
+            left = coarse[bisect_left(coarse, (start,)) :] if not first else []
             total = len(self._steps) - first + int(sum([bucket[2] for bucket in left]))
             if total < _MEDIAN_FROM and not left:
                 found.append(_raw_batches(self._steps[first:], self._values[first:], most))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -151,10 +151,12 @@ def falling(train: MetricSeries, start: float) -> float | None:
 
 def rising_by_chance(levels: list[float]) -> float:
     """One-sided p-value of Kendall's tau of levels against time: how often chance alone would rise this steadily."""
-    n = len(levels)
-    score = sum(
-        (levels[j] > levels[i]) - (levels[j] < levels[i]) for j in range(1, n) for i in range(j)
-    )  # fmt: skip
+    n, score = len(levels), 0
+    before: list[float] = []
+    for level in levels:
+        lower = bisect_left(before, level)
+        score += lower - (len(before) - bisect_right(before, level))
+        before.insert(lower, level)
     if n < _FEW:
         pairs = n * (n - 1) // 2
         inversions = (pairs - score) // 2

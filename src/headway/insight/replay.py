@@ -100,12 +100,13 @@ class Watcher:
         """Take in one point, and note what has changed."""
         self.insight.observe(point, total_steps=self.total_steps)
         self.last = assessment = self.insight.assess(point.t)
-        found = {(finding.type, finding.metric): finding for finding in assessment.findings}
-        for key in [key for key in self.standing if key not in found]:
-            self.ended.append(replace(self.standing.pop(key), until_step=point.step))
-        for key, finding in found.items():
-            known = self.standing.get(key)
-            self.standing[key] = _condition(finding, known.detected_step if known else point.step)
+        if assessment.findings or self.standing:
+            found = {(finding.type, finding.metric): finding for finding in assessment.findings}
+            for key in [key for key in self.standing if key not in found]:
+                self.ended.append(replace(self.standing.pop(key), until_step=point.step))
+            for key, finding in found.items():
+                known = self.standing.get(key)
+                self.standing[key] = _condition(finding, known.detected_step if known else point.step)
         if not self.timeline or self.timeline[-1].kind is not assessment.verdict:
             since = point.step if assessment.since_step is None else assessment.since_step
             self.timeline.append(Shown(step=point.step, kind=assessment.verdict, since_step=since))

@@ -40,6 +40,11 @@ class RunState:
         self.falling_train: str | None = None
         """The training loss that still falls while evaluation has plateaued."""
         self._declared = dict(directions)
+        self._names: set[str] = set()
+        self._rates: list[str] = []
+        self._witnesses: list[str] = []
+        """Gradient norms and evaluations: where one is not finite, a loss of 0.0 stands for one that is not either."""
+        self._epoch_name: str | None = None
         self._chosen = metric
         self._start = 0.0
         self._newest: Mapping[str, Cell] = {}
@@ -78,14 +83,36 @@ class RunState:
                 watch.begin_again(self.axis, self.total)
         if total_steps is not None:
             self.total = total_steps if total_steps > 0 else None
-        rate = next((cell.mean for name, cell in point.metrics.items() if role_of(name) is Role.LEARNING_RATE), None)
+        metrics = point.metrics
+        if not metrics.keys() <= self._names:
+            self._learn(metrics)
+        rate = next((metrics[name].mean for name in self._rates if name in metrics), None)
         axis.add(step, t, rate)
-        if epoch is None:
-            epoch = next((point.metrics[name].mean for name in EPOCH_NAMES if name in point.metrics), None)
+        if epoch is None and self._epoch_name is not None and self._epoch_name in metrics:
+            epoch = metrics[self._epoch_name].mean
         if epoch is not None and math.isfinite(epoch):
             first = self._epochs[:2] if self._epochs else (step, epoch)
             self._epochs = (*first, step, epoch)
         self._take(step, point, more=more)
+
+    def _learn(self, metrics: Mapping[str, Cell]) -> None:
+        """Sort names that were not seen before; what comes beyond a few hundred is left aside."""
+        if len(self._names) >= _MOST_METRICS:
+            return
+        for name in metrics:
+            if name in self._names:
+                continue
+            self._names.add(name)
+            role = role_of(name)
+            if name in EPOCH_NAMES:
+                self._epoch_name = self._epoch_name or name
+            elif role is Role.LEARNING_RATE:
+                self._rates.append(name)
+            else:
+                self.watches[name] = MetricWatch(name, self._declared)
+                if role in (Role.GRAD_NORM, Role.EVAL_LOSS):
+                    self._witnesses.append(name)
+        self._cast()
 
     def _back_to(self, step: float) -> None:
         self.axis.cut(step)
@@ -94,22 +121,21 @@ class RunState:
 
     def _take(self, step: float, point: Point, *, more: bool) -> None:
         fresh: list[tuple[MetricWatch, float]] = []
-        hidden = self._hides_nan(point)
-        before = len(self.watches)
-        for name, cell in point.metrics.items():
-            watch = self.watches.get(name)
+        metrics, watches = point.metrics, self.watches
+        hidden = any(name in metrics and not math.isfinite(_reading(metrics[name])) for name in self._witnesses)
+        moved = False
+        for name, cell in metrics.items():
+            watch = watches.get(name)
             if watch is None:
-                if role_of(name) is Role.LEARNING_RATE or name in EPOCH_NAMES or len(self.watches) >= _MOST_METRICS:
-                    continue
-                watch = self.watches[name] = MetricWatch(name, self._declared)
-            mean = _reading(cell)
+                continue
+            mean = cell.mean if not cell.bad else _reading(cell)
             unmasked = hidden and mean == 0.0 and watch.series.role is Role.TRAIN_LOSS
             if watch.value(step, mean, hidden=unmasked):
                 fresh.append((watch, mean))
+                moved = moved or (not watch.repeats and watch.series.role in QUALITY)
         self.points += 1
-        if len(self.watches) != before or self.points & (self.points - 1) == 0:
+        if self.points & (self.points - 1) == 0:
             self._cast()
-        moved = any(not watch.repeats for watch, _ in fresh if watch.series.role in QUALITY)
         train = self.parts.get(Role.TRAIN_LOSS)
         early = self.axis.warming(self.total) or self._barely_begun(step)
         for watch, mean in fresh:
@@ -151,12 +177,6 @@ class RunState:
             self._chosen is None
             and watch.series is self.parts.get(Role.EVAL_LOSS)
             and watch.series.count >= _ENOUGH_EVALUATIONS
-        )
-
-    def _hides_nan(self, point: Point) -> bool:
-        return any(
-            not math.isfinite(_reading(cell)) and role_of(name) in (Role.GRAD_NORM, Role.EVAL_LOSS)
-            for name, cell in point.metrics.items()
         )
 
     def _epoch_steps(self) -> float | None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Final
+from typing import Final, NamedTuple
 
 from headway.insight.order import median
 
@@ -23,8 +23,7 @@ LENIENT: Final = 1.645
 """Standard normal quantile of a 90 % interval: what a companion metric is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """Lower and upper end."""
 
     low: float
