@@ -62,7 +62,8 @@ class Sample(NamedTuple):
     def read(self) -> float:
         """The number. Raises whatever the object raises."""
         if self.event is None:
-            return float(self.value)
+            item = getattr(self.value, "item", None)  # jax has no float of an array of one element, but this
+            return float(item() if callable(item) else self.value)
         cuda = sys.modules["torch"].cuda
         with cuda.stream(_side_stream(cuda, self.value.device)):  # not behind the training's own queue
             return float(self.value)

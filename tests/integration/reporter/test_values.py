@@ -60,6 +60,29 @@ def test_numbers_arrive_and_the_rest_is_left_out_with_one_warning_per_name(scrip
 
 
 @pytest.mark.frameworks
+def test_jax_arrays_arrive(script, server: ScriptedServer) -> None:
+    pytest.importorskip("jax")
+    done = script.run(
+        """
+        import jax, jax.numpy as jnp, headway
+        run = headway.track(total_steps=2)
+        for step in range(2):
+            run.step(
+                scalar=jnp.float32(2.5), one=jnp.full((1, 1), 3.0), half=jnp.bfloat16(0.5), number=jnp.int32(4),
+                computed=jax.jit(lambda x: x * 2)(1.5), matrix=jnp.ones((2, 2)),
+            )
+        run.finish()
+        """,
+        JAX_PLATFORMS="cpu",
+    )
+    assert done.code == 0, done.err
+    cells = server.points()[-1][2].items()
+    means = {name: cell[0] if isinstance(cell, list) else cell for name, cell in cells}
+    assert means == {"scalar": 2.5, "one": 3, "half": 0.5, "number": 4, "computed": 3}
+    assert len([line for line in done.err.splitlines() if "was left out" in line]) == 1
+
+
+@pytest.mark.frameworks
 def test_tensors_arrive_and_no_graph_is_kept_alive(script, server: ScriptedServer) -> None:
     pytest.importorskip("torch")
     done = script.run(

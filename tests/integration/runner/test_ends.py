@@ -117,6 +117,23 @@ def test_stop_asks_then_kills(launcher: Any, client: Client, until: Any) -> None
     assert (job.ending.kind, job.ending.signal) == (EndingKind.CANCELLED, "SIGKILL")
 
 
+@pytest.mark.parametrize("after", [0.0, 0.2, 0.5, 0.9])
+def test_a_stop_in_the_first_second_is_a_stop(launcher: Any, client: Client, until: Any, after: float) -> None:
+    """Before the command is there, while it starts, and as its first steps are made."""
+    code = (
+        "import headway, time\nrun = headway.track(1000)\nwhile True:\n    run.step(loss=1.0)\n    time.sleep(0.02)\n"
+    )
+    process = launcher.start(launcher.python(code), name="job")
+    until(lambda: client.jobs().total)
+    time.sleep(after)
+    client.stop("job", grace=10)
+    process.wait(30)
+    job = client.job("job")
+    assert job.state is State.STOPPED, job.summary
+    assert job.ending is not None
+    assert job.ending.kind is EndingKind.CANCELLED
+
+
 def test_stop_gives_notice_first(launcher: Any, client: Client, report: str, until: Any) -> None:
     code = report + (
         "print('up', flush=True)\nfor step in range(1, 10_000):\n"
