@@ -8,11 +8,11 @@ from typing import Final, NamedTuple, TypeAlias
 
 from headway.errors import UnavailableError
 from headway.protocol.job import State
-from headway.protocol.points import Points
 from headway.protocol.report import Point
 from headway.protocol.row import JobRow, row_of
 from headway.protocol.verdict import Verdict
 from headway.tracking.fold import History
+from headway.tracking.merging import Unread
 from headway.tracking.tracked import TrackedJob
 from headway.tracking.view import framework_of, view
 
@@ -76,8 +76,8 @@ class Entry:
     """Whether there is news that insight has not been asked about."""
     backlog: list[Point] | None = None
     """Points that came while insight was being rebuilt from the history."""
-    unread: list[Points] = field(default_factory=list)
-    """Report by report the points of the current attempt that insight has still to read."""
+    unread: Unread = field(default_factory=Unread)
+    """Points of the current attempt that insight has still to read."""
     unread_epoch: float | None = None
     """The epoch at the last of them."""
     _facts: Facts | None = None

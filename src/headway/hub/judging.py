@@ -16,13 +16,11 @@ from headway.hub.pacing import paced
 from headway.insight.assess import RunInsight
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import JobKey
-from headway.protocol.points import Points
 from headway.protocol.report import Cell, Point, Progress
 from headway.store.base import Store
 from headway.tracking.conditions import merge
 from headway.tracking.fold import Folded
 from headway.tracking.judge import INSIGHT_TYPES, Judge
-from headway.tracking.merging import merged
 from headway.tracking.patience import Patience
 from headway.tracking.progress import overall, standing
 from headway.tracking.silence import sweep
@@ -30,8 +28,6 @@ from headway.tracking.view import directions_of, info_of
 
 logger = logging.getLogger(__name__)
 
-MOST_UNREAD: Final = 128
-"""Reports of one job that may wait for insight; of more, the points are merged into so many."""
 MOST_READ: Final = 12
 """Points of one job that insight reads at a look: more are merged into so many. So what a look costs does not grow with how
 densely a run reports, and 24 of them, the fewest that show a trend, still come within seconds."""
@@ -68,13 +64,10 @@ def observe(entry: Entry, folded: Folded) -> None:
         catch_up(entry)
     progress = folded.progress
     if judge.insight is not None:
-        if folded.points:
-            entry.unread.append(folded.points)
+        entry.unread.add(folded.points)
         entry.unread_epoch = progress.epoch
     elif entry.backlog is not None:
         entry.backlog.extend(folded.points)
-    if len(entry.unread) > MOST_UNREAD:
-        entry.unread = [Points.of(merged(entry.unread, MOST_UNREAD))]
     if judge.heard_just_now(attempt.id, run.spoke_at, progress.phase):
         return
     start = attempt.began_at
@@ -96,12 +89,9 @@ def observe(entry: Entry, folded: Folded) -> None:
 
 def catch_up(entry: Entry) -> None:
     """Lets insight read what it has not read yet. Not done at once: whoever reports need not wait for it."""
-    judge, points = entry.job.judge, entry.unread
-    if not points:
-        return
-    entry.unread = []
-    if judge is not None and judge.insight is not None:
-        judge.read(merged(points, MOST_READ), total=overall(entry.job).total, epoch=entry.unread_epoch)
+    judge, points = entry.job.judge, entry.unread.take(MOST_READ)
+    if points and judge is not None:
+        judge.read(points, total=overall(entry.job).total, epoch=entry.unread_epoch)
 
 
 def _age(progress: Progress) -> float:

@@ -13,6 +13,7 @@ from headway.protocol.job import JobKey
 from headway.store.base import Store
 from headway.tracking.document import load
 from headway.tracking.fold import keep_signs_of_life
+from headway.tracking.merging import Unread
 from headway.tracking.tracked import TrackedJob
 
 logger = logging.getLogger(__name__)
@@ -59,6 +60,6 @@ def new_entry(key: JobKey, now: float) -> Entry:
 
 def put_back(entry: Entry, document: bytes) -> None:
     """Puts a job back to what is persisted, but for who was heard and when: that needs no storing."""
-    known, entry.job, entry.unread = entry.job, load(document), []
+    known, entry.job, entry.unread = entry.job, load(document), Unread()
     keep_signs_of_life(known, entry.job)
     entry.changed()

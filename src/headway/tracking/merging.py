@@ -11,10 +11,37 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from operator import mul
+from typing import Final
 
 from headway.insight.metrics import EPOCH_NAMES, Role, role_of
 from headway.protocol.points import Column, Points
 from headway.protocol.report import Cell, Point
+
+MOST_UNREAD: Final = 1024
+"""Points of one job that wait to be read; of more, neighbours are merged."""
+
+
+class Unread:
+    """Points that insight has still to read, in order."""
+
+    __slots__ = ("_count", "_parts")
+
+    def __init__(self) -> None:
+        self._parts: list[Points] = []
+        self._count = 0
+
+    def add(self, points: Points) -> None:
+        """Adds the points of a report."""
+        self._parts.append(points)
+        self._count += len(points)
+        if self._count > MOST_UNREAD:
+            self._parts = [Points.of(merged(self._parts, MOST_UNREAD // 8))]
+            self._count = len(self._parts[0])
+
+    def take(self, most: int) -> list[Point]:
+        """What has been added since the last time, in at most so many points."""
+        parts, self._parts, self._count = self._parts, [], 0
+        return merged(parts, most)
 
 
 def merged(parts: Sequence[Points], most: int) -> list[Point]:

@@ -10,7 +10,7 @@ from headway.insight.assess import RunInsight
 from headway.protocol.points import Points
 from headway.protocol.report import Cell, Point
 from headway.tracking import merging
-from headway.tracking.merging import merged
+from headway.tracking.merging import MOST_UNREAD, Unread, merged
 
 
 def pooled(cells: list[Cell]) -> Cell:
@@ -98,3 +98,31 @@ def test_trends_are_looked_at_after_the_last_point_that_comes_at_once():
     insight.observe(points[-1], total_steps=500)
 
     assert before != insight.assess(400.0).text
+
+
+def test_what_waits_is_read_once_and_never_grows_beyond_a_bound():
+    unread = Unread()
+    assert unread.take(12) == []
+    points = [Point(step, float(step), {"loss": Cell(float(step))}) for step in range(1, 40 * MOST_UNREAD + 1)]
+    for part in parts_of(points, 100):
+        unread.add(part)
+        assert sum(map(len, unread._parts)) <= MOST_UNREAD
+    fewer = unread.take(12)
+    assert len(fewer) <= 12
+    assert fewer[-1].step == points[-1].step
+    assert sum(point.metrics["loss"].n for point in fewer) == len(points)
+    assert unread.take(12) == []
+
+
+def test_parts_without_points_or_with_other_metrics_are_merged():
+    parts = [
+        Points.of([]),
+        Points.of([Point(step, float(step), {"loss": Cell(1.0)}) for step in range(1, 21)]),
+        Points.of([Point(21, 21.0, {})]),
+        Points.of([Point(step, float(step), {"loss": Cell(1.0), "eval_loss": Cell(2.0)}) for step in range(22, 31)]),
+    ]
+    fewer = merged(parts, 3)
+    assert [point.step for point in fewer] == [10, 20, 30]
+    assert [point.metrics["loss"].n for point in fewer] == [10, 10, 9]
+    assert fewer[-1].metrics["eval_loss"] == Cell(2.0, 9)
+    assert merged([Points.of([])], 3) == []
