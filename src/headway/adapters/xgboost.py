@@ -82,11 +82,17 @@ class _Listener:
 
         if not isinstance(model, xgboost.Booster):
             return  # cross-validation: several models at a time
-        self._alone = xgboost.collective.get_world_size() == 1
+        world = xgboost.collective.get_world_size()  # known to this thread only
+        self._alone = world == 1
         self._start = model.num_boosted_rounds()
         config = _config(self.params, self.num_boost_round)
         voice = self._voice = speak(
-            ABOUT.layer, framework=ABOUT.framework, start_step=self._start, unit=Unit.TREE, config=config
+            ABOUT.layer,
+            framework=ABOUT.framework,
+            start_step=self._start,
+            unit=Unit.TREE,
+            config=config,
+            place=None if self._alone else (xgboost.collective.get_rank(), world),
         )
         # A second training in this process goes on where the first one ended, unless it continues that model.
         self._before = max(0, voice.last_step - self._start)

@@ -78,10 +78,14 @@ def new_run_id() -> str:
     return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))
 
 
-def find_placement(environ: Mapping[str, str] = os.environ, modules: Mapping[str, Any] = sys.modules) -> Placement:
-    """Rank and world size, as far as they can be known now."""
+def find_placement(
+    environ: Mapping[str, str] = os.environ,
+    modules: Mapping[str, Any] = sys.modules,
+    told: tuple[int, int] | None = None,
+) -> Placement:
+    """Rank and world size, as far as they can be known now; ``told`` by an adapter, they are."""
     local = _first(environ, _LOCAL_RANKS)
-    if (told := _from_torch(modules) or _from_jax(modules)) is not None:
+    if (told := told or _from_torch(modules) or _from_jax(modules)) is not None:
         rank, world = told
         return Placement(rank=rank, world_size=max(world, rank + 1), local_rank=local, certain=True)
     for rank_name, size_name in _RANKS:

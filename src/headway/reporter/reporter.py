@@ -20,7 +20,7 @@ from headway.insight.stall import StallSettings
 from headway.protocol.directive import Answer
 from headway.protocol.limits import BEATS_PER_SECOND, beat_interval
 from headway.protocol.report import Ending, EndingKind, RunInfo
-from headway.reporter.agreement import Pace
+from headway.reporter.agreement import LEAD, Pace
 from headway.reporter.asking import Asking
 from headway.reporter.compose import Moment
 from headway.reporter.delivery import Delivery
@@ -88,6 +88,7 @@ class Reporter:
         self._spoke = False
         self._ending: Ending | None = None
         self._ending_written = False
+        self._listens = False
         self._deadline = 0.0
         self._next_stack = 0.0
         self._wake: SimpleQueue[None] = SimpleQueue()
@@ -169,8 +170,25 @@ class Reporter:
             self._take_done()
             if self._slots.heard is not self._counting:
                 self._counting, self._delivery.describe = self._slots.heard, True  # it began elsewhere
+        if self._slots.listens and not self._listens:
+            self._listens = self._delivery.describe = True
+        self._fit_grace()
         for name, reason in {**self._slots.samples.left_out, **self._folder.unreadable}.items():
             self._notices.once(f"metric {name}", f"metric {name!r} was left out: it is no single number ({reason})")
+
+    def _fit_grace(self) -> None:
+        """Says so when what a step and a save take does not fit between SIGTERM and SIGKILL."""
+        saved, step = self._slots.checkpoint, self._snapshot.usual_seconds
+        if not self._listens or saved is None or saved.seconds is None or step is None:
+            return
+        agreeing = 0.0 if self._placement.world_size == 1 else LEAD
+        needed, grace = agreeing + step + saved.seconds, self._settings.grace
+        if needed > grace:
+            self._notices.once(
+                "grace",
+                f"to save at SIGTERM takes about {needed:.0f} s (a step, a save, and what agreeing takes), and "
+                f"{grace:g} s are given (HEADWAY_GRACE): it would be killed first",
+            )
 
     def _take_done(self) -> None:
         """Takes over what was saved and acknowledged, so that an acknowledgement never comes before the checkpoint it means."""
@@ -180,8 +198,8 @@ class Reporter:
         self._acks = done
 
     def _place(self) -> None:
-        if not self._placement.certain:
-            self._placement = find_placement()
+        if not self._placement.certain or self._slots.place is not None:
+            self._placement = find_placement(told=self._slots.place)
         self._slots.samples.wanted = self._placement.writer
 
     def _send(self, now: float) -> float | None:
@@ -227,6 +245,7 @@ class Reporter:
             self._info,
             framework=self._slots.framework[1] if self._slots.framework else framework_guess(),
             local_rank=placement.local_rank,
+            grace=self._settings.grace if self._listens else None,
             versions=_versions(self._info.versions),
             start_step=_start_of(self._slots.heard),
         )

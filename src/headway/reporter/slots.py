@@ -117,6 +117,7 @@ class Slots:
         "listens",
         "notes",
         "phase",
+        "place",
         "requests",
         "samples",
         "saves",
@@ -132,6 +133,8 @@ class Slots:
         """The script has called ``track()`` itself, so it counts for itself where no trainer or engine does."""
         self.framework: tuple[Layer, str] | None = None
         """What the training is built with, and the layer that said so."""
+        self.place: tuple[int, int] | None = None
+        """Rank and number of processes, by the word of an adapter whose framework tells them to its own thread only."""
         self.samples = Samples()
         self.notes = Notes()
         """Values of the step in progress, for whoever completes it."""

@@ -100,6 +100,7 @@ def speak(
     config: Any = None,
     tags: Iterable[str] = (),
     metrics: Mapping[str, str] | None = None,
+    place: tuple[int, int] | None = None,
 ) -> Voice:
     """The voice of an adapter in this process's run, which it begins if there is none. Never raises.
 
@@ -118,6 +119,7 @@ def speak(
         config: hyperparameters, as for :func:`track`.
         tags: words to find the job by.
         metrics: which way is better, as for :func:`track`.
+        place: rank and number of processes, where only the framework knows, and only on this thread.
     """
     try:
         run = _State.run
@@ -138,6 +140,8 @@ def speak(
         if run.active and TRAINING_VARIABLE not in os.environ:
             os.environ[TRAINING_VARIABLE] = str(os.getpid())
             run._on_finish.append(lambda: os.environ.pop(TRAINING_VARIABLE, None))
+        if place is not None:
+            run._slots.place = place
         news = run._slots.built_with(framework, layer)
         if news and run._reporter is not None:
             run._reporter.describe({}, (), {})
