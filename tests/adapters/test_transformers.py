@@ -268,3 +268,21 @@ def test_switched_off_the_callback_says_nothing(trainer: Make, heard: Any, monke
     made.train()
     assert made.state.global_step == 12
     assert heard.server.posts == []
+
+
+def test_of_a_search_over_trials_the_whole_is_unknown(heard: Any, tmp_path: Path) -> None:
+    arguments = transformers.TrainingArguments(output_dir=str(tmp_path), max_steps=4, report_to="none", use_cpu=True)
+    callback = HeadwayCallback()
+    for _ in range(2):
+        state, control = (
+            transformers.TrainerState(max_steps=4, is_hyper_param_search=True),
+            transformers.TrainerControl(),
+        )
+        callback.on_train_begin(arguments, state, control, model=Line())
+        for _ in range(4):
+            state.global_step += 1
+            callback.on_step_end(arguments, state, control)
+        callback.on_train_end(arguments, state, control)
+    heard.finish()
+    assert heard.progress["step"] == 8
+    assert "totalSteps" not in heard.progress

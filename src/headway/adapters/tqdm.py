@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from headway.adapters.base import About, harmless
 from headway.adapters.loops import Place, depth, places
 from headway.reporter.slots import Layer
-from headway.reporter.start import current_run, speak
-from headway.reporter.voice import Voice
+
+if TYPE_CHECKING:
+    from headway.reporter.run import Run
+    from headway.reporter.voice import Voice
 
 ABOUT: Final = About(
     title="tqdm",
@@ -163,14 +166,22 @@ class _Bars:
         return min(1.0, (within[0].position + self._share(within[1:])) / within[0].total)
 
     def _say(self) -> Voice:
-        run = current_run()
+        from headway.reporter.start import speak
+
+        run = _run()
         if self._voice is None or run is not self._of:
             self._voice, self._of = speak(ABOUT.layer, claims=False), run
         return self._voice
 
 
+def _run() -> Run | None:
+    """The run of this process; where nothing has begun one, nothing is imported for it."""
+    start = sys.modules.get("headway.reporter.start")
+    return None if start is None else start.current_run()
+
+
 def _completed() -> int:
-    run = current_run()
+    run = _run()
     return 0 if run is None else run.completed
 
 
