@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -286,3 +287,35 @@ def test_of_a_search_over_trials_the_whole_is_unknown(heard: Any, tmp_path: Path
     heard.finish()
     assert heard.progress["step"] == 8
     assert "totalSteps" not in heard.progress
+
+
+def test_what_the_trainer_does_besides_training_is_said_while_it_does_it(heard: Any, tmp_path: Path) -> None:
+    class Slow(transformers.Trainer):
+        def evaluation_loop(self, *args: Any, **kwargs: Any) -> Any:
+            time.sleep(0.5)
+            return super().evaluation_loop(*args, **kwargs)
+
+        def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+            time.sleep(0.5)
+            super()._save_checkpoint(*args, **kwargs)
+
+    arguments = transformers.TrainingArguments(
+        output_dir=str(tmp_path),
+        max_steps=6,
+        eval_strategy="steps",
+        eval_steps=3,
+        save_strategy="steps",
+        save_steps=3,
+        report_to="none",
+        use_cpu=True,
+        disable_tqdm=True,
+    )
+    Slow(
+        model=Line(), args=arguments, train_dataset=Rows(), eval_dataset=Rows(8), callbacks=[HeadwayCallback()]
+    ).train()
+    checkpoint = heard.server.wait_for(lambda _: any(report.get("checkpoint") for report in heard.reports))
+    heard.finish()
+    assert checkpoint
+    assert {"eval", "checkpoint"} <= {report["progress"].get("phase") for report in heard.reports}
+    assert heard.progress.get("phase") not in {"eval", "checkpoint"}
+    assert heard.reports[-1]["checkpoint"]["seconds"] >= 0.5
