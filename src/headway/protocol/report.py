@@ -131,6 +131,8 @@ class RunInfo:
     local_rank: int | None = None
     stall_floor: float | None = None
     """Seconds without a step below which the run is never Stalled; None: as the server has it."""
+    grace: float | None = None
+    """Seconds between SIGTERM and SIGKILL, of a run that saves and ends in them; None: its loop does not ask whether to."""
     start_step: int | None = None
     """Steps complete before the first that the run sees; None: to be told from its points."""
 

@@ -132,6 +132,13 @@ class Snapshot:
         """Seconds since the last step, and how many this run's own pace explains."""
         return self._stall.age(now), self._stall.limit()
 
+    @property
+    def usual_seconds(self) -> float | None:
+        """Seconds per step over the newest steps."""
+        if len(self.marks) < 2 or self.marks[-1][0] <= self.marks[0][0]:
+            return None
+        return (self.marks[-1][1] - self.marks[0][1]) / (self.marks[-1][0] - self.marks[0][0])
+
     def last_advance(self) -> float | None:
         """When the last step advanced, also if it was not folded yet."""
         try:

@@ -166,7 +166,22 @@ def _warnings(where: Overall) -> tuple[str, ...]:
     first = writer.first_total
     if first is not None and where.here.total is not None and first[1] != where.here.total:
         warnings.append(f"the total was revised from {first[1]} to {where.here.total} steps")
+    if (text := _short_grace(writer)) is not None:
+        warnings.append(text)
     return tuple(warnings)
+
+
+def _short_grace(writer: RunState) -> str | None:
+    """That a run has too little time to save in when its end is announced, if its last step and save took longer."""
+    grace = writer.info[1].grace if writer.info is not None else None
+    saved = writer.checkpoint[3].seconds if writer.checkpoint is not None else None
+    step = writer.value("step_seconds")
+    if grace is None or saved is None or not isinstance(step, float) or saved + step <= grace:
+        return None
+    return (
+        f"a step and a save took {saved + step:.0f} s together, but only {grace:g} s lie between SIGTERM and SIGKILL: "
+        "a longer grace (HEADWAY_GRACE, and that of whoever ends the processes) would save the work"
+    )
 
 
 def _begun(attempt: AttemptState) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.job import JobKey, State
 from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
-from headway.protocol.report import Ending, EndingKind, Envelope, Report
+from headway.protocol.report import Checkpoint, Ending, EndingKind, Envelope, Report, RunInfo
 from headway.protocol.wire import decode_report
 from headway.testing.reports import SyntheticRun, sdk_post, transformers_begin, transformers_last, transformers_post
 from headway.tracking.actions import fold_action
@@ -325,3 +326,27 @@ def test_an_ending_that_comes_before_the_reports_it_ends():
     for report in late:
         job.takes(report)
     assert (job.shown.state, job.shown.progress.percent) == (State.COMPLETE, 100)
+
+
+def test_a_run_that_could_not_save_in_its_grace_is_warned_of() -> None:
+    job = Tracked()
+    run = SyntheticRun()
+    told = replace(run.at(50, job=RunInfo(grace=30.0), checkpoint=Checkpoint(step=40, seconds=41.0)))
+    job.takes(replace(told, headway=replace(told.headway, progress=replace(told.headway.progress, step_seconds=1.5))))
+    (warning,) = job.shown.warnings
+    assert warning.startswith("a step and a save took 42 s together, but only 30 s lie between SIGTERM and SIGKILL")
+    patient = Tracked()
+    patient.takes(SyntheticRun().at(50, job=RunInfo(grace=120.0), checkpoint=Checkpoint(step=40, seconds=41.0)))
+    assert patient.shown.warnings == ()
+
+
+def test_a_run_that_obeyed_a_signal_was_preempted_whatever_its_launcher_exits_with() -> None:
+    for code, said in ((0, EndingKind.COMPLETED), (1, EndingKind.FAILED)):
+        job = Tracked()
+        run = SyntheticRun()
+        job.registered()
+        job.takes(run.at(50))
+        job.takes(run.end(EndingKind.PREEMPTED, 50, signal="SIGTERM"))
+        job.ends(said, exit_code=code)
+        shown = job.shown
+        assert (shown.state, shown.ending.kind, shown.ending.step) == (State.STOPPED, EndingKind.PREEMPTED, 50)

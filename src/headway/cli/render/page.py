@@ -10,6 +10,7 @@ from rich.text import Text
 
 from headway.cli.render import words
 from headway.cli.render.listing import progress_cell
+from headway.cli.render.ranks import ranks_section
 from headway.cli.render.sheet import Sheet
 from headway.cli.render.view import (
     STATE_STYLES,
@@ -46,6 +47,7 @@ def page(seen: Seen, history: History, view: View) -> list[Text]:
     _verdict(sheet, seen)
     _progress(sheet, seen)
     _metrics(sheet, seen, history)
+    ranks_section(sheet, seen)
     _attempts(sheet, seen)
     _actions(sheet, seen)
     _ledger(sheet, seen)
