@@ -87,6 +87,18 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
         report.longrepr = f"{item.nodeid} was skipped where nothing may be: {report.longrepr}"
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for a module that is skipped as a whole."""
+    report = yield
+    if report.skipped and _NO_SKIPS:
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} was skipped where nothing may be: {report.longrepr}"
+    return report
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long modules first: the last ones to begin should be short."""
     slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
