@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -143,6 +144,7 @@ def test_resumed_it_begins_at_its_true_step(trainer: Make, heard: Any) -> None:
 
     class Look(transformers.TrainerCallback):
         def on_train_begin(self, *_: Any, **__: Any) -> None:
+            assert os.environ["HEADWAY_TRAINING_PID"] == str(os.getpid())
             seen.append((current_run()._slots.completed, current_run()._slots.total_steps))  # type: ignore[union-attr]
 
     seen: list[Any] = []
@@ -176,6 +178,7 @@ def test_evaluating_and_predicting_alone_begin_no_run(trainer: Make, heard: Any)
 def test_an_evaluation_after_training_is_shown_at_its_last_step(trainer: Make, heard: Any) -> None:
     made = trainer()
     made.train()
+    assert "HEADWAY_TRAINING_PID" not in os.environ, "what is started now is not within the training"
     score = made.evaluate()["eval_loss"]
     made.predict(Rows(8))
     heard.finish()

@@ -18,12 +18,10 @@ from headway.reporter.reporter import Reporter
 from headway.reporter.run import Run, inert_run
 from headway.reporter.settings import Settings
 from headway.reporter.slots import Layer, Slots
-from headway.reporter.voice import Voice
+from headway.reporter.voice import TRAINING_VARIABLE, Voice
 
 _MOST_CONFIG: Final = 200
 _MOST_TEXT: Final = 200
-TRAINING_VARIABLE: Final = "HEADWAY_TRAINING_PID"
-"""Told to the processes that a training starts: what they train is their own affair, unless they say otherwise."""
 
 
 class _State:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from headway.protocol.kubeflow import usable_total
 from headway.protocol.report import Checkpoint, Phase, Unit
@@ -21,6 +22,8 @@ from headway.reporter.scalars import Samples
 from headway.reporter.slots import Lane, Layer, Slots
 
 _monotonic = time.monotonic
+TRAINING_VARIABLE: Final = "HEADWAY_TRAINING_PID"
+"""Told to the processes that a training starts: what they train is their own affair, unless they say otherwise."""
 
 
 class Voice(Lane):
@@ -211,8 +214,13 @@ class Voice(Lane):
         return self._slots.save_now()
 
     def loop_ended(self) -> None:
-        """The loop is over, and nobody asks any more whether to save or to stop: SIGTERM means death again."""
+        """The loop is over, and nobody asks any more whether to save or to stop: SIGTERM means death again.
+
+        What this process starts from now on does not run within its training.
+        """
         self._slots.listens = False
+        if os.environ.get(TRAINING_VARIABLE) == str(os.getpid()):
+            del os.environ[TRAINING_VARIABLE]
 
     @property
     def completed(self) -> int:

@@ -21,7 +21,7 @@ from headway.protocol.report import Ending
 from headway.reporter.folders import Folders, private_folder
 from headway.reporter.identity import new_run_id
 from headway.reporter.settings import Settings
-from headway.reporter.start import TRAINING_VARIABLE
+from headway.reporter.voice import TRAINING_VARIABLE
 from headway.reporter.watchdog import STACKS_VARIABLE
 from headway.runner.answers import Answers
 from headway.runner.enrol import Connector, Enrolment, enrol
