@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from headway.adapters.base import About, harmless
+from headway.reporter.notices import log
 from headway.reporter.slots import Layer
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ ABOUT: Final = About(
 )
 
 
+_LOOK_EVERY: Final = 0.1
+"""Seconds between two looks at values, which are on a device and sampled only."""
+
+
 class _Rate(NamedTuple):
     """The learning rate of a step: asked for by the reporter's thread, if at all."""
 
@@ -65,6 +70,7 @@ class Watched:
         self._step, self._rate, self._told = step, learning_rate, told
         self._voice: Voice | None = None
         self._paths: dict[str, tuple[Any, ...]] = {}
+        self._next = 0.0
 
     @property
     def voice(self) -> Voice:
@@ -78,12 +84,20 @@ class Watched:
         """One step, as it is; then it is counted."""
         voice = self._voice
         if voice is None or not self._paths:  # the first call traces and compiles
+            if _traced(args, kwargs):
+                return self._step(*args, **kwargs)
             with (voice or self._begin((*args, *kwargs.values()))).phase("compile"):
                 result = self._step(*args, **kwargs)
             self._look_at(result)
+            voice = self.voice
         else:
             result = self._step(*args, **kwargs)
-        self._completed(result)
+        now = time.monotonic()
+        if now < self._next:
+            voice.step()
+        else:
+            self._next = now + _LOOK_EVERY
+            self._completed(voice, result)
         return result
 
     @harmless
@@ -91,20 +105,16 @@ class Watched:
         self._paths = dict(_scalars(result)) or {"": ()}
 
     @harmless
-    def _completed(self, result: Any) -> None:
-        voice = self._voice
-        if voice is None:
-            return
+    def _completed(self, voice: Voice, result: Any) -> None:
         metrics = {}
-        for name, path in self._paths.items():
-            value = result
-            for part in path:
-                value = value[part]
-            metrics[name] = value
-        metrics.pop("", None)
-        if self._rate is not None:
-            metrics.setdefault("learning_rate", _Rate(self._rate, voice.last_step))
-        voice.step(**metrics)
+        try:
+            for name, path in self._paths.items():
+                if name:
+                    metrics[name] = functools.reduce(_part, path, result)
+            if self._rate is not None:
+                metrics.setdefault("learning_rate", _Rate(self._rate, voice.last_step))
+        finally:
+            voice.step(**metrics)
         _saves.look()
 
     def _begin(self, arguments: tuple[Any, ...]) -> Voice:
@@ -155,6 +165,19 @@ def _scalars(result: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[str, tup
         yield "loss", path
 
 
+def _traced(args: Any, kwargs: Any) -> bool:
+    import jax
+
+    if not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs))):
+        return False
+    log.warning("a step that is watched within jax.jit is not counted: watch what jax.jit gives")
+    return True
+
+
+def _part(whole: Any, key: Any) -> Any:
+    return whole[key]
+
+
 def _is_scalar(value: Any) -> bool:
     kind = getattr(getattr(value, "dtype", None), "name", type(value).__name__)
     return getattr(value, "shape", ()) == () and kind.startswith(("float", "bfloat"))
@@ -163,8 +186,8 @@ def _is_scalar(value: Any) -> bool:
 @harmless
 def _look_for_step(arguments: tuple[Any, ...]) -> int | None:
     for state in arguments:
-        step = getattr(state, "step", None)
-        step = getattr(step, "value", step)
+        step: Any = getattr(state, "step", None)
+        step = step.get_value() if hasattr(step, "get_value") else step  # a variable of nnx
         if step is not None and not callable(step) and getattr(step, "is_ready", bool)() is not False:
             return int(step)
     return None

@@ -58,6 +58,7 @@ class _Steps:
 
     def __init__(self) -> None:
         self.hooked = False
+        self._compiling = _compiling
         self.forget()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.forget)
@@ -74,17 +75,18 @@ class _Steps:
 
     def begin(self, voice: Voice, optimizer: Any) -> None:
         """From now on this optimizer's steps are the run's."""
+        import torch
+
         from headway.reporter.start import current_run
 
+        self._compiling = torch.compiler.is_compiling
         self.voice, self._run = voice, current_run()
         self._clock = weakref.ref(optimizer)
         self._elsewhere = 0
 
     def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """After each step of any optimizer."""
-        import torch
-
-        if torch.compiler.is_compiling():
+        if self._compiling():
             return  # only traced; and nothing of ours may become part of a compiled step
         if _is_filling(optimizer, kwargs):
             self._filled = weakref.ref(optimizer)
@@ -154,6 +156,12 @@ class _Steps:
                 return False
         self._clock = weakref.ref(optimizer)
         return True
+
+
+def _compiling() -> bool:
+    import torch
+
+    return bool(torch.compiler.is_compiling())
 
 
 def _is_filling(optimizer: Any, kwargs: Any) -> bool:
@@ -258,10 +266,8 @@ def hook_sharded(module: ModuleType) -> None:
 def _noticing(clip: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(clip)
     def clip_grad_norm_(*args: Any, **kwargs: Any) -> Any:
-        import torch
-
         norm = clip(*args, **kwargs)
-        if not torch.compiler.is_compiling():
+        if not _compiling():
             _steps.clipped(norm)
         return norm
 
