@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from headway.errors import ConflictError, InvalidError, NotFoundError, StoreCorruptError, UnavailableError
 from headway.hub import judging
+from headway.hub.answering import answer_to, answer_to_event
 from headway.hub.broadcast import Broadcast, Subscription
 from headway.hub.clock import Clock, SteadyClock
 from headway.hub.entry import Entry
@@ -33,10 +34,8 @@ from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registration
 from headway.protocol.report import Envelope, Report
 from headway.protocol.row import RowChanges
 from headway.store.base import Store
-from headway.tracking.actions import ask, commands_for, directives_for
-from headway.tracking.conditions import lately
+from headway.tracking.actions import ask
 from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report
-from headway.tracking.patience import interval_of
 from headway.tracking.progress import overall
 from headway.tracking.state import outcome, refuse_second
 from headway.tracking.view import view
@@ -156,18 +155,12 @@ class Hub:
         self._points += len(folded.points)
         if folded.news:
             self._changed(entry)
+        answer = answer_to(report, folded, entry.job, self._interval(), now)
         if folded.keep or entry.persisted is None:
             self._persister.keep_then(entry, folded.history, heard)
         else:
             asyncio.get_running_loop().call_soon(heard, None)
-        return Answer(
-            status=report.status,
-            ack=folded.seq,
-            interval=interval_of(folded.run, self._interval(), self._clock()),
-            directives=directives_for(entry.job, folded.attempt, folded.run, now),
-            warnings=report.warnings,
-            want=("job",) if folded.run.info is None and report.headway is not None else (),
-        )
+        return answer
 
     async def register(self, key: JobKey, registration: Registration, *, age: float = 0.0) -> tuple[Job, float]:
         """Makes a job known, or begins its next attempt; answers the job and the seconds between signs of life.
@@ -201,11 +194,7 @@ class Hub:
         if fold_lifecycle(entry.job, event, self._clock()):
             self._changed(entry)
             await self._persister.keep(entry)
-        return LifecycleAnswer(
-            commands=commands_for(entry.job, event.attempt, event.runner),
-            heartbeat=self._settings.heartbeat,
-            conditions=tuple(lately(entry.job.conditions, self._clock())),
-        )
+        return answer_to_event(event, entry.job, self._settings.heartbeat, self._clock())
 
     async def announce(self, key: JobKey) -> Job:
         """Makes a job known before anything of it is heard; one that is known stays as it is. Raises as :meth:`ingest`."""

@@ -111,8 +111,11 @@ class StatusEndpoint:
     def answer(self, raw_path: bytes, headers: Headers, content: bytes, say: Say) -> None:
         """Answers one POST whose body is at hand; ``say`` hears the answer, sooner or later."""
         counters = self._context.counters
+        body: bytes | None = None
 
         def heard(failed: UnavailableError | None) -> None:
+            if body is None:  # it was kept, but what to say of it could not be put together: that was said
+                return
             code, said, extra = (200, body, NO_MORE_HEADERS) if failed is None else self._sorry(failed)
             counters.reports[code] += 1
             say(code, said, extra)
