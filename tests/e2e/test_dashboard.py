@@ -348,6 +348,30 @@ def test_a_killed_server_shows_a_banner_and_heals(tmp_path, open_page):
         assert page.evaluate("window.notReloaded") is True
 
 
+def test_going_from_page_to_page_loads_none_anew(server, fleet, open_page):
+    page = open_page(server)
+    expect(row(page, "learner")).to_be_visible()
+    page.evaluate("window.notReloaded = true")
+    for name in ("Fleet", "Compare", "Jobs", "Headway"):
+        page.get_by_role("link", name=name, exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert page.evaluate("window.notReloaded") is True
+    assert server.context.counters.viewers == 1
+
+
+def test_a_part_that_went_with_an_update_says_so(server, fleet, open_page):
+    page = open_page(server, forgiven=("404", "Failed to fetch dynamically imported module", "/assets/Fleet-"))
+    expect(row(page, "learner")).to_be_visible()
+    page.route("**/assets/Fleet-*.js", lambda route: route.fulfill(status=404, body=""))
+    newer = '<!doctype html><script type="module" src="/assets/index-newer.js"></script>'
+    page.route(f"{server.url}/", lambda route: route.fulfill(body=newer, content_type="text/html"))
+    page.get_by_role("link", name="Fleet").click()
+    expect(page.get_by_text("This part could not be loaded")).to_be_visible()
+    expect(page.get_by_text("A newer version of the dashboard is there")).to_be_visible()
+    page.get_by_role("link", name="Jobs").click()
+    expect(row(page, "learner")).to_be_visible()  # the rest goes on
+
+
 def test_ten_tabs_cost_the_server_one_stream(server, fleet, open_page):
     page = open_page(server)
     expect(row(page, "learner")).to_be_visible()

@@ -2,6 +2,7 @@
 import { Bullseye, Spinner } from "@patternfly/react-core";
 import { lazy, type ReactNode, Suspense } from "react";
 import { useConnection } from "./api/react";
+import { Boundary } from "./components/Boundary";
 import { Shell } from "./components/Shell";
 import { useI18n } from "./i18n";
 import { Jobs } from "./pages/Jobs";
@@ -25,7 +26,9 @@ export function App() {
   );
   return (
     <Shell>
-      <Suspense fallback={waiting}>{connection.kind === "signedOut" ? <Login /> : page(path)}</Suspense>
+      <Boundary of={path}>
+        <Suspense fallback={waiting}>{connection.kind === "signedOut" ? <Login /> : page(path)}</Suspense>
+      </Boundary>
     </Shell>
   );
 }

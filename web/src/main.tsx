@@ -6,6 +6,7 @@ import { App } from "./App";
 import { DetailContext, DetailStore } from "./api/details";
 import { RetryContext, StoreContext } from "./api/react";
 import { connect, JobStore } from "./api/store";
+import { watchVersion } from "./api/version";
 import { I18nProvider } from "./i18n";
 import { applyTheme } from "./theme";
 // Last: what is ours comes after the components' own.
@@ -14,6 +15,7 @@ import "./styles/app.css";
 applyTheme();
 const store = new JobStore();
 const say = connect(store);
+watchVersion(store);
 const details = new DetailStore(store);
 const retry = () => say("retry");
 // Nothing polls: what is asked for once is kept up to date by the stream, not by asking again.

@@ -1989,7 +1989,10 @@ export interface components {
             readonly resumedFromStep?: number;
             readonly worldSize?: number;
             readonly ending?: components["schemas"]["Ending"];
+            /** @description The newest. */
             readonly checkpoint?: components["schemas"]["Checkpoint"];
+            /** @description Steps of all, in order; of more than 200 of one run, every other of the older ones. */
+            readonly checkpoints?: readonly number[];
         };
         /**
          * @description Who did what was asked.
@@ -2065,6 +2068,14 @@ export interface components {
             readonly deviceHours?: components["schemas"]["Number"];
             readonly money?: components["schemas"]["Number"];
         };
+        /** @description The accelerator of one process, as its framework knows it without asking it. Memory in bytes. */
+        readonly Device: {
+            readonly name?: string;
+            /** @description Held by the process's tensors. */
+            readonly memoryUsed?: number;
+            /** @description Of the whole device. */
+            readonly memoryTotal?: number;
+        };
         /** @description A request to the run, repeated in every answer until its id comes back in ``acks``. */
         readonly Directive: {
             readonly id: string;
@@ -2072,6 +2083,8 @@ export interface components {
             readonly reason?: string;
             /** @description RFC 3339 time by which the platform acts without the run. */
             readonly deadline?: string;
+            /** @description Of a checkpoint: id of the request to stop that follows it. A run that saves when it is asked to may end at the same step, and acknowledge both. */
+            readonly then?: string;
         };
         /**
          * @description What a run can be asked to do.
@@ -2263,7 +2276,7 @@ export interface components {
         readonly LifecycleAnswer: {
             readonly commands?: readonly components["schemas"]["Command"][];
             readonly heartbeat?: components["schemas"]["Number"];
-            /** @description Those that stand. */
+            /** @description Those that stand, and those that were withdrawn within the last minute: some come and go between two life signs. */
             readonly conditions?: readonly components["schemas"]["Condition"][];
         };
         /**
@@ -2318,6 +2331,12 @@ export interface components {
             readonly localRank?: number;
             readonly host?: string;
             readonly pid?: number;
+            /** @description Its accelerator. */
+            readonly deviceName?: string;
+            /** @description Bytes of it that the process holds. */
+            readonly memoryUsed?: number;
+            /** @description Bytes of the whole accelerator. */
+            readonly memoryTotal?: number;
             /** @description Inherited the environment, but is not the training: listed, and never moves progress. */
             readonly auxiliary?: boolean;
             /** @description Where it stands, as it said when no step had advanced for long; None once one has. */
@@ -2393,6 +2412,7 @@ export interface components {
             readonly progress?: components["schemas"]["Progress"];
             readonly points?: readonly components["schemas"]["Point"][];
             readonly checkpoint?: components["schemas"]["Checkpoint"];
+            readonly device?: components["schemas"]["Device"];
             readonly job?: components["schemas"]["RunInfo"];
             readonly ending?: components["schemas"]["Ending"];
             /** @description The main thread's stack, when the run itself sees that no step advances. */

@@ -1,11 +1,30 @@
-/** Says that the server is away, since when, and when the next attempt is. Nothing is shown while all is well. */
+/** Says that the server is away, since when, and when the next attempt is; or that it has a newer dashboard. */
 import { Alert, AlertActionLink } from "@patternfly/react-core";
 import { useConnection, useNow, useRetry } from "../api/react";
+import { useIsOutdated } from "../api/version";
 import { useI18n } from "../i18n";
 
 export function Banner() {
   const connection = useConnection();
-  return connection.kind === "away" ? <Away since={connection.since} retryAt={connection.retryAt} /> : null;
+  const isOutdated = useIsOutdated();
+  if (connection.kind === "away") return <Away since={connection.since} retryAt={connection.retryAt} />;
+  return isOutdated ? <Outdated /> : null;
+}
+
+function Outdated() {
+  const { t } = useI18n();
+  return (
+    <Alert
+      isInline
+      isLiveRegion
+      variant="info"
+      className="hw-banner"
+      title={t("app.newer")}
+      actionLinks={<AlertActionLink onClick={() => window.location.reload()}>{t("app.reload")}</AlertActionLink>}
+    >
+      {t("app.newerBody")}
+    </Alert>
+  );
 }
 
 function Away({ since, retryAt }: { readonly since: number; readonly retryAt: number }) {

@@ -16,7 +16,7 @@ import {
   ToolbarGroup,
   ToolbarItem,
 } from "@patternfly/react-core";
-import type { ReactNode } from "react";
+import type { MouseEvent, ReactNode } from "react";
 import { useI18n } from "../i18n";
 import { followLink, useAddress } from "../router";
 import { Banner } from "./Banner";
@@ -52,8 +52,13 @@ export function Shell({ children }: { readonly children: ReactNode }) {
               <Nav variant="horizontal" aria-label={t("nav.label")}>
                 <NavList>
                   {PAGES.map((page) => (
-                    <NavItem key={page.path} isActive={path === page.path}>
-                      <a href={page.path} onClick={followLink} aria-current={path === page.path ? "page" : undefined}>
+                    // A NavItem puts its own handler in the place of its child's.
+                    <NavItem
+                      key={page.path}
+                      isActive={path === page.path}
+                      onClick={(event) => followLink(event as unknown as MouseEvent<HTMLAnchorElement>)}
+                    >
+                      <a href={page.path} aria-current={path === page.path ? "page" : undefined}>
                         {t(page.label)}
                       </a>
                     </NavItem>

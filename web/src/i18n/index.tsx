@@ -9,6 +9,7 @@ import {
   useMemo,
   useState,
 } from "react";
+import { checkVersion } from "../api/version";
 import { type Format, formatFor } from "../model/format";
 import { type Catalogue, type MessageKey, type Parameters, render } from "./catalogue";
 import en from "./en";
@@ -36,9 +37,16 @@ export function I18nProvider({ children, initial }: { readonly children: ReactNo
 
   useEffect(() => {
     let current = true;
-    void loadCatalogue(wanted).then((catalogue) => {
-      if (current) setShown({ language: wanted, catalogue });
-    });
+    loadCatalogue(wanted).then(
+      (catalogue) => {
+        if (current) setShown({ language: wanted, catalogue });
+      },
+      () => {
+        // It may be gone with the build that this page is of: what is shown stays, and English is always there.
+        void checkVersion();
+        if (current) setShown((before) => before ?? { language: "en", catalogue: en });
+      },
+    );
     return () => {
       current = false;
     };

@@ -26,6 +26,8 @@ export interface Format {
   percent(value: Maybe): string | null;
   /** A percentage in two significant digits, given in percent: `0.3%`, `-12%`. */
   share(percent: Maybe): string | null;
+  /** An amount of memory: `512 MiB`, `71.2 GiB`. */
+  bytes(value: Maybe): string | null;
   money(amount: Maybe): string | null;
   /** A number with one or two digits: device-hours and other amounts. */
   amount(value: Maybe): string | null;
@@ -34,6 +36,8 @@ export interface Format {
 type UnitName = "day" | "hour" | "minute" | "second" | "millisecond";
 
 const DAY = 86_400;
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
 const cache = new Map<string, Format>();
 
 export function formatFor(locale: string, timeZone?: string): Format {
@@ -135,6 +139,11 @@ function makeFormat(locale: string, timeZone?: string): Format {
     percent: (value) => (isKnown(value) ? number(Math.floor(value) / 100, { style: "percent" }) : null),
     share: (percent) =>
       isKnown(percent) ? number(percent / 100, { style: "percent", maximumSignificantDigits: 2 }) : null,
+    bytes(value) {
+      if (!isKnown(value)) return null;
+      const [size, unit] = value >= GIB ? [value / GIB, "GiB"] : [value / MIB, "MiB"];
+      return `${number(size, { maximumSignificantDigits: 3 })} ${unit}`;
+    },
     money(amount) {
       if (!isKnown(amount)) return null;
       const digits = Math.abs(amount) >= 100 ? 0 : 2;

@@ -102,7 +102,10 @@ function checkpointMarks(job: Job, stretches: readonly Stretch[], axis: XAxis): 
   const place = placement(job, axis);
   if (!place) return [];
   const saved = new Map<number, string | undefined>();
-  for (const attempt of job.attempts) if (attempt.checkpoint) saved.set(attempt.checkpoint.step, attempt.id);
+  for (const attempt of job.attempts) {
+    for (const step of attempt.checkpoints ?? []) saved.set(step, attempt.id);
+    if (attempt.checkpoint) saved.set(attempt.checkpoint.step, attempt.id);
+  }
   if (job.checkpoint && !saved.has(job.checkpoint.step)) saved.set(job.checkpoint.step, job.attempts.at(-1)?.id);
   return [...saved].flatMap(([step, id]): CheckpointMark[] => {
     if (axis !== "time") return [{ step, x: place(undefined, step, 0) }];

@@ -19,6 +19,7 @@ import { useDetail } from "../api/details";
 import { useFleet, useJob } from "../api/react";
 import type { Seen } from "../api/store";
 import { type Job, type JobKey, keyText } from "../api/types";
+import { Boundary } from "../components/Boundary";
 import { JobVerdict } from "../components/JobCell";
 import { Actions } from "../components/panel/Actions";
 import { Config } from "../components/panel/Config";
@@ -117,7 +118,7 @@ function Content({ seen }: { readonly seen: Seen<Job> }) {
         {TABS.map((name) => (
           <Tab key={name} eventKey={name} title={<TabTitleText>{t(`job.tab.${name}`)}</TabTitleText>}>
             <DrawerPanelBody className={`hw-panel-body hw-panel-${name}`}>
-              {tab === name && content(name, seen)}
+              <Boundary of={`${seen.key} ${name}`}>{tab === name && content(name, seen)}</Boundary>
             </DrawerPanelBody>
           </Tab>
         ))}

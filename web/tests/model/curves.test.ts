@@ -164,6 +164,9 @@ describe("marks", () => {
     const marks = marksOf(job, stretches, "step", NOW);
     expect(marks.attempts).toEqual([{ ordinal: 2, x: 20 }]);
     expect(marks.checkpoints).toEqual([{ step: 20, x: 20 }]);
+    const [first, ...rest] = job.attempts;
+    const often = makeJob({ ...job, attempts: first ? [{ ...first, checkpoints: [5, 10, 20] }, ...rest] : [] });
+    expect(marksOf(often, stretches, "step", NOW).checkpoints.map(({ step }) => step)).toEqual([5, 10, 20]);
     expect(marksOf(job, stretchesOf(twoAttempts, "time"), "time", NOW).attempts).toEqual([{ ordinal: 2, x: 600 }]);
   });
 

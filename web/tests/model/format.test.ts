@@ -95,3 +95,10 @@ describe("numbers", () => {
     expect(formatFor("pt-BR").count(41_200)).toBe("41.200");
   });
 });
+
+describe("bytes", () => {
+  it("are written in binary units", () => {
+    const { bytes } = formatFor("en");
+    expect([bytes(512 * 2 ** 20), bytes(71.24 * 2 ** 30), bytes(null)]).toEqual(["512 MiB", "71.2 GiB", null]);
+  });
+});

@@ -60,6 +60,7 @@ export function Canvas(props: Props) {
     const state = live.current;
     const painting = (): Painting => ({
       marks: state.props.model.marks,
+      runs: state.props.model.runs,
       gaps: state.props.model.gaps,
       ink,
       texts: {

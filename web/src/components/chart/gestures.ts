@@ -1,4 +1,4 @@
-/** What uPlot leaves to its users: panning with Shift and the mouse, zooming with Ctrl and the wheel or two fingers. */
+/** What uPlot leaves to its users: panning with Shift and the mouse, zooming with Ctrl and the wheel or two fingers, also on a screen. */
 import type uPlot from "uplot";
 import { panned, zoomed } from "../../model/chartSettings";
 import type { Range } from "../../model/curves";
@@ -32,6 +32,34 @@ export function attachGestures(u: uPlot, { range, whole, onRange, onHover }: Ges
     }
   };
 
+  const fingers = new Map<number, number>();
+  let pinched: { readonly gap: number; readonly middle: number; readonly range: Range } | null = null;
+  const spread = (): readonly [gap: number, middle: number] | null => {
+    const [one, other] = fingers.values();
+    return one === undefined || other === undefined ? null : [Math.max(24, Math.abs(one - other)), (one + other) / 2];
+  };
+  const onTouch = (event: PointerEvent) => {
+    if (event.pointerType !== "touch") return;
+    fingers.set(event.pointerId, event.clientX - over.getBoundingClientRect().left);
+    const shown = range();
+    const now = spread();
+    pinched = shown && now && fingers.size === 2 ? { gap: now[0], middle: now[1], range: shown } : null;
+  };
+  const onTouchMove = (event: PointerEvent) => {
+    if (!fingers.has(event.pointerId)) return;
+    fingers.set(event.pointerId, event.clientX - over.getBoundingClientRect().left);
+    const all = whole();
+    const now = spread();
+    if (!pinched || !now || !all) return;
+    const width = over.clientWidth;
+    const moved = panned(pinched.range, all, (pinched.middle - now[1]) / width);
+    onRange(zoomed(moved, all, pinched.gap / now[0], now[1] / width));
+  };
+  const onTouchEnd = (event: PointerEvent) => {
+    fingers.delete(event.pointerId);
+    pinched = null;
+  };
+
   const onDown = (event: PointerEvent) => {
     const shown = range();
     if (event.button !== 0 || !event.shiftKey || !shown) return;
@@ -53,6 +81,10 @@ export function attachGestures(u: uPlot, { range, whole, onRange, onHover }: Ges
   over.addEventListener("mouseenter", () => onHover(true), { signal, capture: true });
   over.addEventListener("mouseleave", () => onHover(false), { signal, capture: true });
   over.addEventListener("wheel", onWheel, { signal, passive: false });
+  over.addEventListener("pointerdown", onTouch, { signal });
+  over.addEventListener("pointermove", onTouchMove, { signal });
+  over.addEventListener("pointerup", onTouchEnd, { signal });
+  over.addEventListener("pointercancel", onTouchEnd, { signal });
   over.addEventListener("pointerdown", onDown, { signal });
   over.addEventListener("pointermove", onMove, { signal });
   over.addEventListener("pointerup", onUp, { signal });

@@ -12,6 +12,8 @@ export interface MarkTexts {
 
 export interface Painting {
   readonly marks: Marks;
+  /** By curve, where several jobs are shown. */
+  readonly runs: readonly Marks[];
   /** By curve. */
   readonly gaps: readonly (readonly GapMark[])[];
   readonly texts: MarkTexts;
@@ -80,11 +82,52 @@ export function paintAbove(u: uPlot, painting: Painting): void {
       ctx.fillText(text, Math.min(at + 4 * scale, right - width), bottom - 8 * scale);
     }
     for (const { x } of marks.checkpoints) diamond(ctx, u.valToPos(x, "x", true), bottom, 4 * scale, ink);
+    paintRuns(u, ctx, scale, painting);
     gaps.forEach((own, curve) => {
       for (const gap of own) paintGap(u, ctx, scale, gap, curve, ink);
     });
   });
 }
+
+/** Gives each run with conditions a lane at the upper edge in its own colour; its attempts begin at ticks below. */
+function paintRuns(u: uPlot, ctx: CanvasRenderingContext2D, scale: number, { runs, texts, ink }: Painting): void {
+  const bottom = u.bbox.top + u.bbox.height;
+  let lane = 0;
+  ctx.font = `600 ${9 * scale}px ${ink.font}`;
+  ctx.textBaseline = "middle";
+  runs.forEach(({ conditions, attempts }, curve) => {
+    const colour = ink.curves[curve] ?? ink.text;
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = 1.5 * scale;
+    for (const { x } of attempts) {
+      const at = u.valToPos(x, "x", true);
+      line(ctx, at, bottom - 10 * scale, at, bottom);
+    }
+    if (conditions.length === 0 || lane >= MOST_LANES) return;
+    const top = u.bbox.top + (3 + LANE * lane) * scale;
+    lane += 1;
+    for (const span of conditions) {
+      const left = u.valToPos(span.from, "x", true);
+      const width = Math.max(4 * scale, u.valToPos(span.to, "x", true) - left);
+      ctx.fillStyle = colour;
+      ctx.fillRect(left, top, width, 3 * scale);
+      const text = texts.condition(span);
+      const room = ctx.measureText(text).width + 6 * scale;
+      const start = Math.max(left, u.bbox.left);
+      if (left + width - start < room) continue;
+      ctx.fillStyle = fade(ink.surface, 0.85);
+      ctx.fillRect(start, top - 1.5 * scale, room, 9 * scale);
+      ctx.fillStyle = colour;
+      ctx.fillRect(start, top, 3 * scale, 3 * scale);
+      ctx.fillStyle = severityInk(span.severity, ink);
+      ctx.fillText(text, start + 5 * scale, top + 2.5 * scale);
+    }
+  });
+}
+
+const LANE = 10;
+/** Lanes that leave the curves room. */
+const MOST_LANES = 5;
 
 function paintGap(u: uPlot, ctx: CanvasRenderingContext2D, scale: number, gap: GapMark, curve: number, ink: Ink): void {
   const left = u.valToPos(gap.from, "x", true);

@@ -25,6 +25,8 @@ export interface ChartModel {
   readonly stretches: readonly (readonly SmoothStretch[])[];
   readonly gaps: readonly (readonly GapMark[])[];
   readonly marks: Marks;
+  /** Where several jobs are shown: the marks of each curve's. */
+  readonly runs: readonly Marks[];
   /** Everything there is; null when nothing can be placed on the axis. */
   readonly whole: Range | null;
   readonly data: PlotData;
@@ -59,7 +61,8 @@ export function useChartModel({ curves, axis, log, smoothing, range, now, group 
   return useMemo(() => {
     const only = curves.length > 0 && curves.every((curve) => curve.job === curves[0]?.job) ? curves[0] : undefined;
     const marks = only ? marksOf(only.job, drawn.stretches.flat(), axis, now) : NO_MARKS;
-    return { ...drawn, marks, whole: withMarks(union(drawn.whole, group), marks) };
+    const runs = only ? [] : curves.map((curve, index) => marksOf(curve.job, drawn.stretches[index] ?? [], axis, now));
+    return { ...drawn, marks, runs, whole: withMarks(union(drawn.whole, group), marks) };
   }, [drawn, curves, axis, now, group]);
 }
 

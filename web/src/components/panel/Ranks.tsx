@@ -29,10 +29,18 @@ export function Ranks({ seen }: { readonly seen: Seen<Job> }) {
   const worst = [...ranks].sort(
     (a, b) => STANDINGS.indexOf(a.standing) - STANDINGS.indexOf(b.standing) || a.info.rank - b.info.rank,
   );
+  const hasDevice = ranks.some((rank) => rank.info.deviceName !== undefined);
+  const hasMemory = ranks.some((rank) => rank.info.memoryUsed !== undefined);
+  const memory = ({ info }: Rank): string | null => {
+    const [used, total] = [format.bytes(info.memoryUsed), format.bytes(info.memoryTotal)];
+    return used === null || total === null ? used : `${used} / ${total}`;
+  };
   const title = (rank: Rank): string =>
     [
       t("ranks.rank", { rank: rank.info.rank }),
       rank.info.host,
+      rank.info.deviceName,
+      memory(rank),
       t("ranks.stepIs", { step: format.count(rank.info.step) ?? t("common.unknown") }),
       format.stepTime(rank.info.stepSeconds),
       ended ? null : t("jobs.updatedAgo", { duration: format.span(rank.age) ?? "" }),
@@ -57,6 +65,8 @@ export function Ranks({ seen }: { readonly seen: Seen<Job> }) {
           <Tr>
             <Th>{t("ranks.column.rank")}</Th>
             <Th>{t("ranks.column.host")}</Th>
+            {hasDevice && <Th>{t("ranks.column.device")}</Th>}
+            {hasMemory && <Th>{t("ranks.column.memory")}</Th>}
             <Th>{t("ranks.column.step")}</Th>
             <Th>{t("job.stepTime")}</Th>
             <Th>{t("ranks.column.beat")}</Th>
@@ -70,6 +80,16 @@ export function Ranks({ seen }: { readonly seen: Seen<Job> }) {
               <Td>
                 <Figure value={rank.info.host} />
               </Td>
+              {hasDevice && (
+                <Td>
+                  <Figure value={rank.info.deviceName} />
+                </Td>
+              )}
+              {hasMemory && (
+                <Td className="hw-number">
+                  <Figure value={memory(rank)} />
+                </Td>
+              )}
               <Td className="hw-number">
                 <Figure value={format.count(rank.info.step)} />
               </Td>

@@ -65,6 +65,8 @@ export default {
   "ranks.strip": "How each rank stands",
   "ranks.column.rank": "Rank",
   "ranks.column.host": "Host",
+  "ranks.column.device": "Device",
+  "ranks.column.memory": "Memory",
   "ranks.column.step": "Step",
   "ranks.column.beat": "Last beat",
   "ranks.column.standing": "Standing",

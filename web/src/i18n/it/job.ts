@@ -68,6 +68,8 @@ export default {
   "ranks.strip": "Come sta ciascun rank",
   "ranks.column.rank": "Rank",
   "ranks.column.host": "Host",
+  "ranks.column.device": "Dispositivo",
+  "ranks.column.memory": "Memoria",
   "ranks.column.step": "Passo",
   "ranks.column.beat": "Ultimo battito",
   "ranks.column.standing": "Situazione",

@@ -13,6 +13,10 @@ export default {
   "theme.light": "Chiaro",
   "theme.dark": "Scuro",
   "language.label": "Lingua",
+  "app.newer": "C’è una versione più recente della dashboard",
+  "app.newerBody": "Questa pagina è stata aperta prima dell’aggiornamento di Headway.",
+  "app.partFailed": "Questa parte non è stata caricata",
+  "app.reload": "Ricarica",
   "connection.connecting": "Connessione al server…",
   "connection.away": "Il server non risponde",
   "connection.awayBody":

@@ -61,6 +61,8 @@ export default {
   "ranks.strip": "各ランクの様子",
   "ranks.column.rank": "ランク",
   "ranks.column.host": "ホスト",
+  "ranks.column.device": "デバイス",
+  "ranks.column.memory": "メモリ",
   "ranks.column.step": "ステップ",
   "ranks.column.beat": "最後の応答",
   "ranks.column.standing": "様子",

@@ -68,6 +68,8 @@ export default {
   "ranks.strip": "Como está cada rank",
   "ranks.column.rank": "Rank",
   "ranks.column.host": "Host",
+  "ranks.column.device": "Dispositivo",
+  "ranks.column.memory": "Memória",
   "ranks.column.step": "Passo",
   "ranks.column.beat": "Último sinal",
   "ranks.column.standing": "Situação",

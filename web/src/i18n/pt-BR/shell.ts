@@ -13,6 +13,10 @@ export default {
   "theme.light": "Claro",
   "theme.dark": "Escuro",
   "language.label": "Idioma",
+  "app.newer": "Há uma versão mais nova do painel",
+  "app.newerBody": "Esta página foi aberta antes da atualização do Headway.",
+  "app.partFailed": "Esta parte não pôde ser carregada",
+  "app.reload": "Recarregar",
   "connection.connecting": "Conectando ao servidor…",
   "connection.away": "O servidor não responde",
   "connection.awayBody":
