@@ -19,27 +19,19 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from insight_peers import RULES
+from insight_synthetic import KIND, synthetic_table
 
 from headway.insight.assess import RunInsight
-from headway.insight.replay import Watcher, replay
+from headway.insight.replay import Watcher
 from headway.protocol.report import Cell, Point
-from headway.protocol.verdict import ConditionType
-from headway.testing.curves import decimated, healthy, with_plateau
 
 BAD = {"plateau", "unlearnable", "diverge", "nan", "overfit", "eval_plateau"}
-KIND = {
-    ConditionType.PLATEAUED: "plateau",
-    ConditionType.DIVERGING: "diverge",
-    ConditionType.NON_FINITE: "nan",
-    ConditionType.OVERFITTING: "overfit",
-}
 FITTING = {
     "plateau": {"plateau"},
     "unlearnable": {"plateau"},
@@ -218,41 +210,6 @@ def table(curves: list[Labelled], tallies: dict[str, Tally]) -> None:
             f"{share[0]:6.1%} {share[1]:6.1%} {share[2]:+6.1%} {median(tally.flips):>5.0f} "
             f"{1e6 * tally.seconds / max(1, tally.points):>6.1f}"
         )
-
-
-def synthetic(seed: int) -> tuple[str, list[tuple[str, float]], float | None, float | None]:
-    """Needless alarms on one healthy run (kind, improvement still to come); share of the run until a cut plateau is seen,
-    also when it is logged a quarter as often."""
-    curve = healthy(seed)
-    alarms = []
-    for condition in replay(curve.points, total_steps=curve.total_steps).conditions:
-        if condition.type in KIND and condition.detected_step < 0.95 * curve.total_steps:
-            still = curve.still_to_come(condition.detected_step) if condition.type is ConditionType.PLATEAUED else 1.0
-            alarms.append((KIND[condition.type], still))
-    stuck = with_plateau(curve, 0.4)
-    seen = []
-    for version in (stuck, decimated(stuck, 4)):
-        found = replay(version.points, total_steps=version.total_steps).conditions
-        steps = [condition.detected_step for condition in found if condition.type is ConditionType.PLATEAUED]
-        seen.append(steps[0] / version.total_steps if steps else None)
-    return curve.name, alarms, seen[0], seen[1]
-
-
-def synthetic_table(count: int, first: int) -> None:
-    with ProcessPoolExecutor(2) as pool:
-        results = list(pool.map(synthetic, range(first, first + count), chunksize=20))
-    false = [name for name, alarms, _, _ in results if any(still >= 0.02 for _, still in alarms)]
-    print(
-        f"\n{count} synthetic healthy runs: {len(false)} false alarms (2 % or more still to come) {' '.join(false[:5])}"
-    )
-    print(f"{'noise':>6} {'cut at 40 %: caught':>20} {'early':>6} {'seen at':>8} {'a quarter of the points':>24}")
-    for noise in ("0.01", "0.03", "0.1", "0.3"):
-        of_noise = [result for result in results if result[0].split("-")[2] == noise]
-        seen = sorted(at for _, _, at, _ in of_noise if at is not None)
-        sparse = sum(at is not None for _, _, _, at in of_noise)
-        when = f"{median(seen):8.0%}" if seen else "       -"
-        print(f"{noise:>6} {len(seen):>13} of {len(of_noise):>3} {sum(at < 0.38 for at in seen):>6} {when} "
-              f"{sparse:>17} of {len(of_noise):>3}")  # fmt: skip
 
 
 def figures(rule: str, tally: Tally, curves: int) -> dict[str, Any]:

@@ -24,7 +24,9 @@ _FEW: Final = 10
 _P_FEW: Final = 0.01
 _P_MANY: Final = 0.001
 _TRAIN_FALL: Final = 0.15
-"""Fall of the training loss that explains any rise of the evaluation; a smaller one explains a rise as large as itself."""
+"""Fall of the training loss that explains any rise of the evaluation."""
+_FALL_PER_RISE: Final = 0.25
+"""A smaller one explains a rise of up to four times its size."""
 _LEAST_RISE: Final = 0.03
 _DEVIATIONS: Final = 2.0
 _CONFIRM_FROM: Final = 12
@@ -127,7 +129,7 @@ class OverfitJudge:
         if p >= (_P_FEW if len(since) < _FEW else _P_MANY):
             return None
         change = falling(train, self._steps[at])
-        if change is None or -change < min(_TRAIN_FALL, (level - best) / abs(best)):
+        if change is None or -change < min(_TRAIN_FALL, _FALL_PER_RISE * (level - best) / abs(best)):
             return None
         return Overfit(
             best=best,
