@@ -28,6 +28,8 @@ from headway.testing.paces import DRAWN, Course, Heard, Plan, draw, play
 
 SHARES = (0.10, 0.25, 0.50, 0.75, 0.90)
 NAMES = ("headway", "tqdm", "transformers", "mean")
+MOST = 3.0
+"""Relative error from which on all are alike."""
 SHOWN = 20
 """Reports after the onset of what was done to a run from which on it can be seen."""
 
@@ -245,7 +247,7 @@ def show(title: str, summary: dict[str, object]) -> None:
 def drawn(seeds: range) -> dict[str, object]:
     """Runs of which everything is drawn: errors, and how often the interval holds the truth, at each share."""
     shares = SHARES[:4]
-    print("\nDrawn runs: median |error| in % over 10, 25, 50, 75 % of the steps: " + ", ".join(NAMES))
+    print("\nDrawn runs: median and mean |error| in % over 10, 25, 50, 75 % of the steps: " + ", ".join(NAMES))
     print(
         "and how many of 100 intervals held the truth, at each share and in all; and once what was done to the run shows"
     )
@@ -255,6 +257,12 @@ def drawn(seeds: range) -> dict[str, object]:
         results = [replay(draw(kind, seed)) for seed in seeds]
         errors = {
             name: statistics.median(abs(e) for r in results for s in shares if (e := error(r, s, name)) is not None)
+            for name in NAMES
+        }
+        means = {
+            name: statistics.fmean(
+                min(abs(e), MOST) for r in results for s in shares if (e := error(r, s, name)) is not None
+            )
             for name in NAMES
         }
         cover = {share: [r.hits[share] for r in results if share in r.hits] for share in shares}
@@ -270,6 +278,7 @@ def drawn(seeds: range) -> dict[str, object]:
         width = statistics.median(w for r in results for w in r.width)
         out[kind] = {
             "errors": {name: round(value, 4) for name, value in errors.items()},
+            "mean errors": {name: round(value, 4) for name, value in means.items()},
             "coverage": {f"{share:.0%}": round(statistics.fmean(hits), 3) for share, hits in cover.items()},
             "coverage in all": round(statistics.fmean(whole), 3),
             "coverage once it shows": round(statistics.fmean(shown), 3) if shown else None,
@@ -279,6 +288,8 @@ def drawn(seeds: range) -> dict[str, object]:
         print(
             f"{kind:18} | "
             + " ".join(f"{100 * errors[name]:6.2f}" for name in NAMES)
+            + " | "
+            + " ".join(f"{100 * means[name]:5.1f}" for name in NAMES)
             + " | "
             + " ".join(f"{100 * statistics.fmean(hits):3.0f}" for hits in cover.values())
             + f" | {100 * statistics.fmean(whole):3.0f}"
@@ -290,7 +301,7 @@ def drawn(seeds: range) -> dict[str, object]:
         "coverage": overall,
         "coverage in all": round(statistics.fmean(h for hits in pooled.values() for h in hits), 3),
     }
-    print(f"{'all':18} | {'':27} | " + " ".join(f"{100 * value:3.0f}" for value in overall.values()))
+    print(f"{'all':18} | {'':27} | {'':23} | " + " ".join(f"{100 * value:3.0f}" for value in overall.values()))
     return out
 
 

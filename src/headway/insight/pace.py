@@ -30,8 +30,8 @@ _LEAST_LEAVES: Final = 2
 _CHANGES: Final = 8
 _PARTS: Final = 8
 _LEAST_PARTS: Final = 4
-_TREND_PARTS: Final = 6
-_AGREEMENT: Final = 4.0
+_TREND_PARTS: Final = 5
+_AGREEMENT: Final = 3.0
 _MEDIAN_OF_SQUARE: Final = 0.455
 """Median of the square of a standard normal."""
 _SHORT: Final = 1.5
