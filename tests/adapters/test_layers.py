@@ -236,3 +236,24 @@ def test_once_a_run_has_ended_what_its_process_starts_may_train_for_itself(auto:
         subprocess.run([sys.executable, "next.py"], check=True)
     """)
     assert sorted(ending["step"] for ending in heard.server.endings()) == [3, 4]
+
+
+def test_fully_sharded_data_parallel_of_the_first_kind(auto: Any) -> None:
+    heard = auto("""
+        import os
+        import torch.distributed as dist
+        from torch.distributed.fsdp import FullyShardedDataParallel
+        dist.init_process_group("gloo", rank=0, world_size=1, init_method="file://" + os.path.abspath("store"))
+        for original in (False, True):         # one flat parameter, or the model's own
+            model = FullyShardedDataParallel(nn.Linear(4, 1), device_id=torch.device("cpu"), use_orig_params=original)
+            optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+            for step in range(5):
+                optimizer.zero_grad()
+                model(torch.randn(8, 4)).pow(2).mean().backward()
+                norm = model.clip_grad_norm_(1.0)
+                optimizer.step()
+        dist.destroy_process_group()
+    """)
+    assert heard.progress["step"] == 10
+    assert heard.info["framework"] == "pytorch-fsdp"
+    assert heard.count("grad_norm") == 10

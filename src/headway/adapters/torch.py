@@ -57,7 +57,7 @@ class _Steps:
     """Listens to the optimizers of this process."""
 
     def __init__(self) -> None:
-        self.hooked = False
+        self.hooked = self.clipping = False
         self._compiling = _compiling
         self.forget()
         if hasattr(os, "register_at_fork"):
@@ -266,9 +266,14 @@ def hook_sharded(module: ModuleType) -> None:
 def _noticing(clip: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(clip)
     def clip_grad_norm_(*args: Any, **kwargs: Any) -> Any:
-        norm = clip(*args, **kwargs)
-        if not _compiling():
-            _steps.clipped(norm)
+        if _compiling() or _steps.clipping:
+            return clip(*args, **kwargs)
+        _steps.clipping = True  # one may call the other
+        try:
+            norm = clip(*args, **kwargs)
+        finally:
+            _steps.clipping = False
+        _steps.clipped(norm)
         return norm
 
     return clip_grad_norm_
