@@ -1,8 +1,9 @@
-"""64 jobs through an outage: all come back, and every point of theirs is there once."""
+"""64 jobs through a short outage: all come back, one by one, and every point of theirs is there once."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -16,12 +17,10 @@ from headway.reporter.slots import Slots
 from headway.testing import live_server
 
 JOBS = 64
-OUTAGE = 6.0
-SPEED = 5.0
-"""Times are this much shorter than they are by default: 6 s stand for 30 s."""
+OUTAGE = 3.0
 
 
-def test_nothing_is_lost(tmp_path, headway_home, until):
+def test_nothing_is_lost_and_they_do_not_come_back_at_once(tmp_path, headway_home, until):
     runs: dict[str, Run] = {}
     with live_server(tmp_path) as server:
         url, token = server.url, server.token
@@ -29,12 +28,7 @@ def test_nothing_is_lost(tmp_path, headway_home, until):
             name = f"job-{number}"
             environ = {"HEADWAY_URL": url, "HEADWAY_TOKEN": token, "HEADWAY_JOB": f"local/{name}"}
             settings = Settings.from_env({**environ, "HEADWAY_HOME": str(headway_home)})
-            settings = replace(
-                settings,
-                interval=1.0,
-                first_backoff=settings.first_backoff / SPEED,
-                last_backoff=settings.last_backoff / SPEED,
-            )
+            settings = replace(settings, interval=1.0)
             slots, run_id = Slots(0, Unit.OPTIMIZER_STEP), new_run_id()
             run = runs[name] = Run(slots, Reporter(slots, settings, RunInfo(), run_id, name), finish_timeout=30.0)
             run.set_total(1000)
@@ -48,10 +42,18 @@ def test_nothing_is_lost(tmp_path, headway_home, until):
             run.log(step, mark=float(step))
         time.sleep(OUTAGE / 9)
     with live_server(tmp_path, port=urlsplit(url).port or 0) as server, Client(url, token) as client:
-        back = time.monotonic()
-        until(lambda: sum(job.progress.step == 10 for job in client.jobs().items) == JOBS, what="the last step of all")
-        # Generous for a busy machine; were waits not bounded, they would have grown beyond this.
-        assert time.monotonic() - back < 30.0
+        back, seen = time.monotonic(), dict[str, int]()
+
+        def all_seen() -> bool:
+            second = int(time.monotonic() - back)
+            for job in client.jobs().items:
+                if job.progress.step == 10:
+                    seen.setdefault(job.name, second)
+            return len(seen) == JOBS
+
+        until(all_seen, what="the last step of all")
+        # A quarter of them at most, by waits that are counted (test_backoff); here a busy machine may put a few seconds into one.
+        assert max(Counter(seen.values()).values()) <= JOBS / 2
         for name, run in runs.items():
             run.finish()
             (series,) = client.series(name, "mark")
