@@ -477,3 +477,24 @@ async def test_a_plateau_costs_nothing_while_the_job_is_paused(world: World):
     for _ in range(60):
         await world.passes(60)
     assert world.job.ledger.without_progress.money == pytest.approx(before, abs=1.0)
+
+
+async def test_what_came_and_went_between_two_life_signs_is_in_the_next_answer(world: World):
+    await world.begins()
+    run = SyntheticRun()
+    await world.steps(run, 1, 40)
+    for step in (41, 42):
+        await world.at(run, step, metrics={"loss": float("nan")})
+    world.hub.tick()
+    assert world.job.verdict is Verdict.NON_FINITE
+    world.clock.advance(0.5)
+    for step in range(43, 47):
+        await world.at(run, step, metrics={"loss": 1.0})
+    world.hub.tick()
+    assert world.condition(ConditionType.NON_FINITE) is None
+    alive = Lifecycle(kind=LifecycleKind.ALIVE, runner="runner", attempt="attempt-1")
+    (told,) = (await world.hub.lifecycle(KEY, alive)).conditions
+    assert told.type is ConditionType.NON_FINITE
+    assert told.until is not None
+    world.clock.advance(61.0)
+    assert (await world.hub.lifecycle(KEY, alive)).conditions == ()
