@@ -30,6 +30,7 @@ class Answers:
         self._lock = threading.Lock()
         self._runs: dict[str, _Run] = {}
         self._stops: set[str] = set()
+        self._ends: set[str] = set()
         self._done: set[str] = set()
         self.hears = False
         """Whether a client that reads what it is asked has reported in this attempt; a stock one does not."""
@@ -57,7 +58,9 @@ class Answers:
                     want=() if report.headway.job is not None else state.heard.want,
                 )
             heard = state.heard
-            self._stops.update(each.id for each in heard.directives if each.kind is DirectiveKind.STOP)
+            stops = {each.id for each in heard.directives if each.kind is DirectiveKind.STOP}
+            self._stops |= stops
+            self._ends |= stops | {each.then for each in heard.directives if each.then is not None}
         warnings = tuple(dict.fromkeys((*report.warnings, *heard.warnings)))
         return replace(heard, status=report.status, ack=ack, warnings=warnings)
 
@@ -65,6 +68,11 @@ class Answers:
         """Ids of the requests to stop that some run has been given."""
         with self._lock:
             return tuple(sorted(self._stops))
+
+    def obeyed(self) -> frozenset[str]:
+        """Ids of the requests to end that some run has acknowledged."""
+        with self._lock:
+            return frozenset(self._ends & self._done)
 
     def done(self, directive: str) -> bool:
         """Whether some run has acknowledged a directive."""

@@ -47,6 +47,8 @@ class Commands:
         self._changed = threading.Condition()
         self._child: Child | None = None
         self._endings: list[_Ending] = []
+        self._heard: set[str] = set()
+        """Ids of all commands that came."""
         self._resume: Command | None = None
         self.stopping = threading.Event()
         """Set once the job is to end: nothing is started any more."""
@@ -76,12 +78,27 @@ class Commands:
             idle = child is None or child.ended.is_set()
             ending = _Ending(command, time.monotonic(), idle)
             self._endings.append(ending)
+            self._heard.add(command.id)
+            self._changed.notify_all()
             self.grace = max(command.grace, 0.0)
             if command.kind is CommandKind.STOP:
                 self.stopping.set()
                 self._changed.notify_all()
         if child is not None and not idle:
             self._carry_out(child, ending)
+
+    def catch_up(self, poke: Callable[[], None], timeout: float) -> None:
+        """A child has ended: if that was because its run was asked to, waits for the command of which that was a part.
+
+        The run hears the server by its reports, and the runner by its signs of life, which come more seldom.
+        """
+        with self._changed:
+            if self._unheard():
+                poke()
+                self._changed.wait_for(lambda: not self._unheard(), timeout)
+
+    def _unheard(self) -> bool:
+        return not self._answers.obeyed() <= self._heard
 
     def paused(self, code: int) -> bool:
         """Whether a child that ended with ``code`` (negative: by a signal) did so because of a pause, and no stop came too."""
@@ -134,7 +151,7 @@ class Commands:
         command = ending.command
         if ending.term_after is not None:
             by, text = CarriedOut.PLATFORM, self._forced(ending, ending.term_after)
-        elif ending.idle and command.kind is CommandKind.STOP:
+        elif ending.idle and command.kind is CommandKind.STOP and not self._answers.done(command.id):
             by, text = CarriedOut.PLATFORM, "its processes had ended before"
         elif self._knows(ending) and (paused or command.kind is CommandKind.STOP):
             by, text = CarriedOut.DIRECTIVE, "the run ended by itself"

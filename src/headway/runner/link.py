@@ -103,6 +103,11 @@ class Link:
         self._waiting.append((time.monotonic(), item))
         self._poke()
 
+    def poke(self) -> None:
+        """Asks the server for commands now."""
+        with self._lock:
+            self._poke()
+
     def _poke(self) -> None:
         self._wake = True
         self._lock.notify_all()

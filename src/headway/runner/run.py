@@ -31,6 +31,8 @@ from headway.runner.tracking import GRACE, RELAY_VARIABLE, RUNNER_VARIABLE, Trac
 
 _LONGEST_DELAY: Final = 60.0
 _LOOK_SECONDS: Final = 0.2
+_COMMAND_SECONDS: Final = 3.0
+"""What a command gets to arrive after a run that has obeyed it already."""
 _OWN: Final = (
     *("HEADWAY_URL", "HEADWAY_TOKEN", "HEADWAY_JOB", "HEADWAY_ATTEMPT", RUNNER_VARIABLE, RELAY_VARIABLE),
     *("KUBEFLOW_TRAINER_SERVER_URL", "KUBEFLOW_TRAINER_SERVER_TOKEN"),
@@ -148,6 +150,8 @@ class _Attempts:
         self.signals.attend(child)
         code = child.wait()
         self.signals.attend(None)
+        if self.tracking is not None:
+            self._commands.catch_up(self.tracking.poke, _COMMAND_SECONDS)
         self._paused = self._commands.paused(code)
         if self._paused or self._commands.stopping.is_set():
             child.end_group(self._commands.grace, kill=True)

@@ -179,6 +179,10 @@ class Tracking:
             auto.inject(environ)
         return environ
 
+    def poke(self) -> None:
+        """Asks the server for commands now."""
+        self._link.poke()
+
     def started(self, pid: int) -> None:
         """The processes of the attempt were started."""
         self._link.tell(self._event(LifecycleKind.STARTED, pid=pid))

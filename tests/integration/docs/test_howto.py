@@ -6,6 +6,7 @@ import os
 import re
 import runpy
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -98,6 +99,29 @@ def test_steer_a_run_from_a_terminal_and_from_python(headway: Any, shell: Shell,
     assert out.count("the run ended by itself") == 2
     assert "Diverging for 600 s" in out
     assert runner.wait(30) == 0
+
+
+@pytest.mark.frameworks
+def test_save_before_the_end_on_two_processes_and_go_on(headway: Any, shell: Shell, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (loop,) = blocks("save-before-the-end.md", "python")
+    (line,) = blocks("save-before-the-end.md", "console")
+    note = "import os\nopen(f'pid-{os.environ[\"RANK\"]}', 'w').write(str(os.getpid()))\n"
+    (tmp_path / "train.py").write_text(note + loop)
+    line = line.replace("torchrun", "python -m torch.distributed.run")
+    runner = shell.start(line.strip())
+    job = headway.until("drill", lambda job: (job["progress"].get("step") or 0) > 100, timeout=60)
+    os.kill(int((tmp_path / "pid-1").read_text()), signal.SIGTERM)
+    runner.communicate(timeout=60)
+    job = headway.job("drill")
+    assert (job["state"], job["ending"]["kind"]) == ("Stopped", "preempted")
+    step = job["ending"]["step"]
+    assert job["checkpoint"]["step"] == step
+    runner = shell.start(line.strip())
+    job = headway.until("drill", lambda job: (job["progress"].get("step") or 0) > step, timeout=60)
+    assert job["attempts"][-1]["resumedFromStep"] == step
+    shell.type("headway stop drill")
+    runner.communicate(timeout=60)
 
 
 @pytest.fixture

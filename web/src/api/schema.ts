@@ -2399,6 +2399,10 @@ export interface components {
             readonly localRank?: number;
             /** @description Seconds without a step below which the run is never Stalled; None: as the server has it. */
             readonly stallFloor?: components["schemas"]["Number"];
+            /** @description Seconds between SIGTERM and SIGKILL, of a run that saves and ends in them; None: its loop does not ask whether to. */
+            readonly grace?: components["schemas"]["Number"];
+            /** @description Steps complete before the first that the run sees; None: to be told from its points. */
+            readonly startStep?: number;
         };
         /** @description The ``headway`` object of a report. */
         readonly RunReport: {
