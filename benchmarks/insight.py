@@ -15,6 +15,7 @@ import argparse
 import csv
 import json
 import math
+import os
 import sys
 import time
 from collections import Counter
@@ -30,6 +31,7 @@ from insight_synthetic import KIND, synthetic_table
 from headway.insight.assess import RunInsight
 from headway.insight.replay import Watcher
 from headway.protocol.report import Cell, Point
+from headway.tracking.judge import Judge
 
 BAD = {"plateau", "unlearnable", "diverge", "nan", "overfit", "eval_plateau"}
 FITTING = {
@@ -184,6 +186,31 @@ def bytes_per_metric(points: int) -> int:
     return deep_size(insight)
 
 
+def bytes_per_job(points: int, count: int = 100) -> float:
+    """Resident memory that each of so many running jobs takes to be watched: pace, standstill and three metrics."""
+
+    def watched() -> Judge:
+        judge = Judge()
+        judge.insight = RunInsight()
+        for index in range(1, points + 1):
+            level = 2 + 8 * (index + 10) ** -0.4
+            wave = 1 + 0.01 * ((index * 7919) % 13 - 6)
+            metrics = {"loss": Cell(level * wave), "grad_norm": Cell(wave), "throughput": Cell(1e4 * wave)}
+            judge.observe("a", start=0.0, step=index, began=0, t=float(index), sent=float(index), usual_gap=1.0)
+            judge.read([Point(index, float(index), metrics)], total=4 * points)
+        judge.assess(float(points), judge.estimate(float(points), 4 * points))
+        return judge
+
+    watched()
+    before = resident()
+    kept = [watched() for _ in range(count)]
+    return (resident() - before) / len(kept)
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def table(curves: list[Labelled], tallies: dict[str, Tally]) -> None:
     groups = {
         "plateau": ("plateau", "unlearnable"),
@@ -238,7 +265,8 @@ def main() -> None:
                     print(f"{curve.name:32} {curve.label:20} {outcome}")
         table(curves, tallies)
     print(
-        f"\nmemory: {bytes_per_metric(options.points):,} bytes for one metric and its run at {options.points:,} points"
+        f"\nmemory: {bytes_per_metric(options.points):,} bytes for one metric and its run at {options.points:,} points; "
+        f"{bytes_per_job(1000) / 1e3:,.0f} kB for a running job with 1,000 points of three metrics"
     )
     if options.synthetic:
         synthetic_table(options.synthetic, options.first_seed)
