@@ -199,6 +199,14 @@ def test_no_run_is_slow_that_only_pauses(kind: str) -> None:
         assert slow(paces.draw(kind, seed)) is None, seed
 
 
+@pytest.mark.slow
+def test_of_a_thousand_healthy_runs_none_is_stalled_and_two_at_most_are_slow() -> None:
+    kinds = ("steady", "resume", "compile", "evaluations", "checkpoints")
+    courses = [paces.draw(kind, 50_000 + seed) for kind in kinds for seed in range(200)]
+    assert sum(slow(course) is not None for course in courses) <= 2
+    assert not any(stalls(course) for course in courses if course.kind in kinds[:3])
+
+
 @pytest.mark.parametrize("way", ON_THE_WAY)
 def test_what_happens_on_the_way_neither_makes_a_run_slow_nor_hides_it(way: str) -> None:
     for seed in range(5):
