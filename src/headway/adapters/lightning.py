@@ -145,7 +145,7 @@ class _Listener:
 
     @harmless
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        if self._voice is not None and not trainer.should_stop:
+        if self._voice is not None and trainer.fit_loop.epoch_loop.batch_progress.is_last_batch:
             self._voice.set_epoch(self._epochs_before + trainer.current_epoch + 1)
 
     @harmless
