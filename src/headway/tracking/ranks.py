@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from headway.insight import wording
@@ -33,12 +34,14 @@ def stragglers(job: TrackedJob, now: float, listening_since: float, patience: Pa
     attempt, judge = job.current, job.judge
     if attempt is None or judge is None or len(attempt.runs) < 2:
         return []
-    ranks = _members(attempt)
+
+    def silent(run: RunState) -> bool:
+        return now - max(run.spoke_at, listening_since) > silence_limit(run, patience)
+
+    ranks = _members(attempt, silent)
     if len(ranks) < 2:
         return []
-    lost = {
-        rank for rank, run in ranks.items() if now - max(run.spoke_at, listening_since) > silence_limit(run, patience)
-    }
+    lost = {rank for rank, run in ranks.items() if silent(run)}
     if len(lost) == len(ranks):
         return []
     lead = max((run.step for run in ranks.values() if run.step is not None), default=None)
@@ -60,15 +63,18 @@ def stragglers(job: TrackedJob, now: float, listening_since: float, patience: Pa
     return [_finding(ranks, found, lead, len(lost))] if found else []
 
 
-def _members(attempt: AttemptState) -> dict[int, RunState]:
-    """The newest run of each rank that trains and has not said that it ended."""
+def _members(attempt: AttemptState, silent: Callable[[RunState], bool]) -> dict[int, RunState]:
+    """The run of each rank that trains and has not said that it ended: the first that is heard, else the newest.
+
+    A later one beside it is what its process started, such as an evaluation that inherited the environment.
+    """
     chain = attempt.writers()
     members: dict[int, RunState] = {}
-    for run in attempt.runs.values():
+    for run in sorted(attempt.runs.values(), key=lambda each: each.order):
         if (run.wrote and run is not (chain[-1] if chain else None)) or run.ending is not None:
             continue
         known = members.get(run.rank)
-        if known is None or run.order > known.order:
+        if known is None or silent(known):
             members[run.rank] = run
     return members
 
