@@ -30,6 +30,7 @@ class GatheringTransport:
         self._transport = transport
         self._loop = loop
         self._parts: list[bytes] = []
+        self.is_closing = transport.is_closing  # asked several times a request
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -81,6 +82,8 @@ class HttpProtocol(BoundedHeads):
 
     _held: list[bytes] | None = None
     """The body of what may be such a report, as far as it is here."""
+    _stirred = 0.0
+    """When something came last, or was answered."""
 
     def __init__(self, *arguments: Any, status: StatusEndpoint, hosts: Hosts, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -91,6 +94,38 @@ class HttpProtocol(BoundedHeads):
         """A client has connected."""
         gathering = GatheringTransport(cast("asyncio.Transport", transport), asyncio.get_running_loop())
         super().connection_made(cast("asyncio.Transport", gathering))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client has gone."""
+        super().connection_lost(exc)
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
+
+    def _unset_keepalive_if_required(self) -> None:
+        """Stands for stopping the timer with every request, to start another: it runs on, and looks again when it is due."""
+        self._stirred = self.loop.time()
+
+    def on_response_complete(self) -> None:
+        """A request was answered; the next may begin."""
+        if self.pipeline or self.timeout_keep_alive_task is None:
+            super().on_response_complete()
+        else:
+            self._stirred = self.loop.time()
+            self.server_state.total_requests += 1
+            if not self.transport.is_closing():
+                self.flow.resume_reading()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Closes a connection on which nothing has come for as long as the settings allow."""
+        self.timeout_keep_alive_task = None
+        under_way: Any = self.cycle
+        left = self._stirred + self.timeout_keep_alive - self.loop.time()
+        if under_way is not None and not under_way.response_complete:
+            return  # its answer starts the timer again
+        if left > 0:
+            self.timeout_keep_alive_task = self.loop.call_later(left, self.timeout_keep_alive_handler)
+        else:
+            super().timeout_keep_alive_handler()
 
     def on_message_begin(self) -> None:
         """A head follows. What uvicorn makes of one waits until it is known to be uvicorn's."""
