@@ -162,7 +162,7 @@ def test_a_client_that_cannot_hear_is_ended_after_the_deadline_and_that_is_said(
 def test_transformers_own_callback_cannot_hear(start: Any, steer: Client, settled: Any, tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="needs Transformers")
     code = f"import runpy, sys\nsys.argv[1:] = ['--steps', '1000000', '--output', {str(tmp_path / 'out')!r}]\n"
-    process = start(code + f"runpy.run_path({str(EXAMPLE)!r}, run_name='__main__')", timeout=90)
+    process = start(code + f"runpy.run_path({str(EXAMPLE)!r}, run_name='__main__')", timeout=90, auto=False)
     action = settled(steer.stop("job", save=True, notice=2.0))
     assert re.fullmatch(r"the run could not hear: ended by SIGTERM after \d s", action.outcome or "")
     assert process.wait(30) == 128 + signal.SIGTERM
