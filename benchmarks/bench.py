@@ -21,7 +21,7 @@ JSON = "{results}"
 PLAN: dict[str, tuple[list[str], float, list[str], float]] = {
     "hotpath": (["--quick"], 90, [], 120),
     "hung_server": (["--quick"], 120, ["--rounds", "2"], 240),
-    "ingest": (["--quick"], 90, ["--rounds", "2", "--seconds", "4"], 180),
+    "ingest": (["--quick"], 90, ["--rounds", "2", "--seconds", "4", "--connections", "64", "256"], 180),
     "fleet": (["--quick"], 90, [], 300),
     "overhead": (["--quick"], 90, ["--rounds", "2"], 180),
     "store": (["--seconds", "1", "--points", "200000", "--jobs", "2000"], 60, ["--seconds", "3"], 120),
