@@ -85,6 +85,36 @@ def test_an_engine_alone(auto: Any) -> None:
     assert loss[0] == pytest.approx(sum(step + 0.5 for step in range(1, 11)) / 10)
 
 
+def test_an_engine_s_loss_stays_where_it_is(auto: Any) -> None:
+    heard = auto("""
+        import sys, threading
+        reads = set()
+        class Scalar(torch.Tensor):
+            is_cpu = property(lambda self: False)      # it lies, as it says, on a device
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                frame, names = sys._getframe(), set()
+                while frame is not None:
+                    names.add(frame.f_globals.get("__name__", "").partition(".")[0])
+                    frame = frame.f_back
+                if "headway" in names - {"headway.auto"} and func.__name__ in ("item", "__float__", "cpu", "tolist", "numpy"):
+                    reads.add(threading.current_thread().name)
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        model = nn.Linear(4, 1)
+        engine, *_ = deepspeed.initialize(model=model, optimizer=torch.optim.AdamW(model.parameters()), config=CONFIG)
+        for step in range(5):
+            for micro in range(2):
+                engine.backward(engine(torch.ones(4, 4)).pow(2).mean().as_subclass(Scalar))
+                engine.step()
+        import headway
+        headway.current_run().finish()
+        assert reads == {"headway"}, reads
+    """)
+    assert heard.progress["step"] == 5
+    assert heard.values("loss")
+
+
 def test_steps_that_overflow_are_none(auto: Any) -> None:
     heard = auto("""
         deepspeed.accelerator.get_accelerator().is_fp16_supported = lambda: True   # slow here, but it works

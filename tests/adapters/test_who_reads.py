@@ -162,3 +162,43 @@ def test_accelerate_leaves_the_loss_where_it_is(reads: Any, heard: Any, monkeypa
     assert heard.values("loss")
     assert heard.values("score")
     on_the_reporter_s_thread_alone(reads)
+
+
+def test_lightning_s_callback_leaves_values_where_they_are(reads: Any, heard: Any, tmp_path: Path) -> None:
+    pl = pytest.importorskip("lightning.pytorch", reason="pip install --group frameworks")
+    from headway.adapters.lightning import HeadwayCallback
+
+    class Model(pl.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.line = torch.nn.Linear(4, 1)
+
+        def training_step(self, batch: Any) -> Any:
+            loss = self.line(batch).pow(2).mean().as_subclass(Scalar)
+            self.log("train_loss", loss)
+            return loss
+
+        def validation_step(self, batch: Any) -> None:
+            self.log("val_loss", self.line(batch).pow(2).mean().as_subclass(Scalar))
+
+        def configure_optimizers(self) -> Any:
+            return torch.optim.SGD(self.parameters(), lr=0.1)
+
+    trainer = pl.Trainer(
+        accelerator="cpu",
+        max_epochs=1,
+        accumulate_grad_batches=2,
+        log_every_n_steps=1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=tmp_path,
+        callbacks=[HeadwayCallback()],
+    )
+    rows = torch.utils.data.DataLoader(torch.ones(32, 4), batch_size=4)
+    trainer.fit(Model(), rows, rows)
+    heard.finish()
+    assert heard.progress["step"] == 4
+    assert heard.values("loss")
+    on_the_reporter_s_thread_alone(reads)
