@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from headway.insight import wording
 from headway.insight.outlook import outlook
 from headway.insight.pace import LEAF, RING, Interval, Pace, PaceHistory, present, stretch
-from headway.insight.pauses import Ahead, Pauses
+from headway.insight.pauses import Pauses
 from headway.protocol.report import Phase
 
 _LEAST: Final = 2
@@ -45,6 +45,8 @@ _MEDIAN_STEPS: Final = 4
 """Steps from which on the median that a run reports says more than its neighbours do."""
 _STUCK: Final = 3
 """Late observations in a row after which they are believed."""
+_WORTH_A_WORD: Final = 0.02
+"""Share of the rest from which on the pauses ahead are told."""
 _HUGE: Final = float(2**53)
 _AGES: Final = 1e12
 """Seconds: no clock shows more."""
@@ -210,9 +212,8 @@ class EtaEstimator:
         high = rest + seen.above + max(0.0, age - allowed)
         if not math.isfinite(high):
             return None
-        return EtaEstimate(
-            rest, low, high, _basis(pace, ahead), pace.seconds_per_step, pace.steps, ahead.seconds or None
-        )
+        pausing = ahead.seconds if ahead.seconds > _WORTH_A_WORD * seen.seconds else None
+        return EtaEstimate(rest, low, high, _basis(pace, pausing), pace.seconds_per_step, pace.steps, pausing)
 
     def _outdated(self, known: _Known, step: float) -> bool:
         """Whether there is news: many intervals since, or a few that are not as those before."""
@@ -340,6 +341,6 @@ def _split(seen: _Seen, base: float, pause: float, pauses: Pauses) -> Interval:
     return Interval(seen.steps, proper)
 
 
-def _basis(pace: Pace, ahead: Ahead) -> str:
+def _basis(pace: Pace, pausing: float | None) -> str:
     words = f"{wording.number(pace.seconds_per_step)} s per step over the last {wording.number(pace.steps)} steps"
-    return f"{words}, and {wording.duration(ahead.seconds)} of pauses ahead" if ahead.seconds else words
+    return f"{words}, and {wording.duration(pausing)} of pauses ahead" if pausing else words

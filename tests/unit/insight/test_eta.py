@@ -292,6 +292,13 @@ def test_the_cost_of_an_observation_does_not_grow() -> None:
     assert seconds(eta, 45_001, 5_000) < 5 * early + 0.05
 
 
+def test_a_mishap_that_is_hardly_expected_again_is_not_worth_a_word() -> None:
+    seen, _ = steps(lambda s: 3600.0 if s == 200 else 1.0, 500)
+    *_, (_, _, estimate) = watch(seen, 1000)
+    assert known(estimate).pause_seconds is None
+    assert "pauses" not in known(estimate).basis
+
+
 def test_says_what_it_rests_on() -> None:
     seen, _ = steps(lambda _: 1.5, 500, pause=lambda s: 60.0 if s % 100 == 0 else 0.0)
     *_, (_, _, estimate) = watch(seen, 1000)
