@@ -59,6 +59,7 @@ def auto(tmp_path: Path, heard: Any) -> Callable[[str], Any]:
         assert done.returncode == 0, done.stderr
         assert "is not tracked" not in done.stderr
         assert len({report["run"] for report in heard.reports}) == 1
+        heard.output = done.stdout
         return heard
 
     return run
@@ -83,6 +84,24 @@ def test_an_engine_alone(auto: Any) -> None:
     }
     (loss,) = heard.values("loss").values()
     assert loss[0] == pytest.approx(sum(step + 0.5 for step in range(1, 11)) / 10)
+
+
+def test_a_pipeline_takes_a_whole_batch_at_a_time(auto: Any) -> None:
+    heard = auto("""
+        from itertools import repeat
+        from deepspeed.pipe import PipelineModule
+        layers = [nn.Linear(4, 4), nn.Linear(4, 1)]
+        model = PipelineModule(layers=layers, num_stages=1, loss_fn=lambda y, target: (y - target).pow(2).mean())
+        engine, *_ = deepspeed.initialize(model=model, optimizer=torch.optim.AdamW(model.parameters()), config=CONFIG)
+        rows = repeat((torch.ones(4, 4), torch.ones(4, 1)))
+        losses = [engine.train_batch(rows).item() for step in range(6)]
+        engine.save_checkpoint("saved")
+        print("mean", sum(losses) / 6)
+    """)
+    assert heard.progress["step"] == 6
+    assert {name: heard.count(name) for name in ("loss", "learning_rate")} == {"loss": 6, "learning_rate": 6}
+    (loss,) = heard.values("loss").values()
+    assert loss[0] == pytest.approx(float(heard.output.split("mean ")[1].split()[0]))
 
 
 def test_an_engine_s_loss_stays_where_it_is(auto: Any) -> None:
