@@ -7,7 +7,8 @@ find into findings with words and figures, and chooses the verdict.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final
 
 from headway.insight import texts, wording
@@ -38,6 +39,8 @@ class RunInsight:
         self._run = RunState(directions or {}, metric)
         self._said: tuple[Verdict, str] = (Verdict.STARTING, "")
         self._said_for: tuple[object, ...] = ()
+        self._kept: dict[tuple[str, str], tuple[tuple[object, ...], Finding]] = {}
+        """Findings by kind and metric, with what they were made for."""
 
     def declare(self, directions: Mapping[str, str]) -> None:
         """Learn which way metrics are better (``min`` or ``max``), before their first point."""
@@ -92,16 +95,29 @@ class RunInsight:
         """The verdict with nothing wrong; its words are renewed at each look, and as often as the run gets on by 0.5 %."""
         judge = self._run.primary.plateau if self._run.primary is not None else None
         look = judge.look if judge is not None else None
-        done = self._run.axis.last_step / self._run.total if self._run.total else 0.0
         key = (
             look,
             judge.standing if judge is not None else None,
-            round(200 * done) if look is not None else self._run.points,
+            self._age() if look is not None else self._run.points,
         )
         if key != self._said_for:
             self._said_for = key
             self._said = describe(self._run.primary, self._run.axis, self._run.total)
         return self._said
+
+    def _age(self) -> int:
+        """Changes as often as the run gets on by 0.5 % or, without a total, by 4 % of what it has done."""
+        if self._run.total:
+            return round(200 * self._run.axis.last_step / self._run.total)
+        return math.floor(25 * math.log(max(1, self._run.points)))
+
+    def _renewed(self, kind: str, metric: str, key: tuple[object, ...], make: Callable[[], Finding]) -> Finding:
+        """A finding whose words are made anew when ``key`` changes, and as often as the run gets on."""
+        key = (*key, self._age())
+        kept = self._kept.get((kind, metric))
+        if kept is None or kept[0] != key:
+            kept = self._kept[kind, metric] = key, make()
+        return kept[1]
 
     def _finishing(self, eta_seconds: float | None) -> bool:
         total, first = self._run.total, self._run.axis.first_step
@@ -147,25 +163,33 @@ class RunInsight:
     def _overfits(self) -> Iterable[Finding]:
         train = self._run.parts.get(Role.TRAIN_LOSS)
         for watch in self._run.watches.values():
-            if watch.overfit is not None and watch.overfit.standing is not None and train is not None:
-                yield texts.overfitting(watch.series, train, self._run.axis, watch.overfit.standing)
+            standing = watch.overfit.standing if watch.overfit is not None else None
+            if standing is not None and train is not None:
+                make = partial(texts.overfitting, watch.series, train, self._run.axis, standing)
+                yield self._renewed("overfit", watch.series.name, (standing, train.name), make)
 
     def _plateau(self, now: float) -> Iterable[Finding]:
         watch = self._run.primary
         judge = watch.plateau if watch is not None else None
-        if watch is None or judge is None or judge.standing is not Course.PLATEAU or judge.look is None:
+        look = judge.look if judge is not None else None
+        if watch is None or judge is None or judge.standing is not Course.PLATEAU or look is None:
             return
         loss = watch.series.role in (Role.TRAIN_LOSS, Role.EVAL_LOSS)
-        yield texts.plateaued(
-            watch.series,
-            self._run.axis,
-            judge.look,
-            judge.since or 0.0,
-            total=self._run.total,
-            now=now,
-            falling_train=self._run.falling_train if watch.series.role is Role.EVAL_LOSS else None,
-            hint=uniform_guess(watch.series.now()) if loss else None,
-        )
+        falling = self._run.falling_train if watch.series.role is Role.EVAL_LOSS else None
+
+        def make() -> Finding:
+            return texts.plateaued(
+                watch.series,
+                self._run.axis,
+                look,
+                judge.since or 0.0,
+                total=self._run.total,
+                now=now,
+                falling_train=falling,
+                hint=uniform_guess(watch.series.now()) if loss else None,
+            )
+
+        yield self._renewed("plateau", watch.series.name, (look, judge.since, falling, self._run.total), make)
 
     def _notes(self) -> Iterable[str]:
         for name, watch in self._run.watches.items():

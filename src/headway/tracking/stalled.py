@@ -49,9 +49,11 @@ def stalled(job: TrackedJob, now: float, floor: float) -> list[Finding]:
     if place is None:
         return [finding]
     text = f"{finding.text}; it stands at {place}"
+    evidence = {**finding.evidence, "where": place}
     if stuck is not None:
         text += ", and nothing else in the process can run: the interpreter lock is held"
-    return [replace(finding, text=text, evidence={**finding.evidence, "where": place})]
+        evidence["lockHeld"] = "yes"
+    return [replace(finding, text=text, evidence=evidence)]
 
 
 def _witness(attempt: AttemptState, writer: RunState) -> RunState:
