@@ -115,7 +115,7 @@ def measure(
         token.flush()
 
         def env(behaviour: str) -> dict[str, str]:
-            server = stack.enter_context(ScriptedServer())
+            server = stack.enter_context(ScriptedServer(interval=1.0))  # as the server asks
             server.behave(behaviour)
             return {
                 "HEADWAY_URL": server.url,
