@@ -8,6 +8,7 @@ process: a key that is not there is simply not there.
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Mapping
 from datetime import timedelta
@@ -38,10 +39,22 @@ class TorchBoard:
 
     Args:
         store: a store of torch's that has ``check``, ``get``, ``set``, ``compare_set``.
+        line: a connection to the same place that says nothing. When it is closed, the store is gone, and is not asked again:
+            PyTorch would print pages of it.
     """
 
-    def __init__(self, store: Any) -> None:
-        self._store = store
+    def __init__(self, store: Any, line: socket.socket) -> None:
+        self._known, self._line = store, line
+        line.setblocking(False)
+
+    @property
+    def _store(self) -> Any:
+        try:
+            if self._line.recv(1, socket.MSG_PEEK) == b"":
+                raise ConnectionResetError("the process that held the store has ended")
+        except BlockingIOError:
+            pass  # nothing is said: it is there
+        return self._known
 
     def put(self, key: str, value: str) -> None:
         """As :meth:`Board.put`."""
@@ -142,7 +155,7 @@ def connect(source: Source, environ: Mapping[str, str] = os.environ, modules: Ma
     """A board on that store. May wait for a connection, some seconds at most.
 
     Raises:
-        RuntimeError: it cannot be reached.
+        RuntimeError, OSError: it cannot be reached.
     """
     prefix = f"{_PREFIX}/{environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
     if source.client is not None:
@@ -150,7 +163,8 @@ def connect(source: Source, environ: Mapping[str, str] = os.environ, modules: Ma
     torch = modules["torch.distributed"]
     timeout = timedelta(seconds=_CONNECT_SECONDS)
     store = torch.TCPStore(source.host, source.port, is_master=False, wait_for_workers=False, timeout=timeout)
-    return TorchBoard(torch.PrefixStore(prefix, store))
+    line = socket.create_connection((source.host, source.port), timeout=_CONNECT_SECONDS)
+    return TorchBoard(torch.PrefixStore(prefix, store), line)
 
 
 def _text(value: bytes | str) -> str:
