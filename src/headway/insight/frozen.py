@@ -17,6 +17,8 @@ class FrozenJudge:
     value: float = math.nan
     repeats: int = 0
     """How many times in a row the value was said again."""
+    moved: bool = False
+    """It has had more than one value."""
     _since: float = math.nan
 
     def consider(self, step: float, value: float) -> bool:
@@ -26,5 +28,6 @@ class FrozenJudge:
             if self.repeats + 1 >= _IN_A_ROW:
                 self.standing = self._since
             return True
+        self.moved = self.moved or not math.isnan(self.value)
         self.value, self.repeats, self.standing, self._since = value, 0, None, step
         return False

@@ -59,8 +59,12 @@ class MetricWatch:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether it repeats for long, and is not merely an evaluation that is sent along until the next one."""
-        if self.frozen.standing is None:
+        """Whether it repeats for long, and is not merely an evaluation that is sent along until the next one.
+
+        What is known to measure learning may be dead from the start. Of anything else that has only ever had one value nobody can
+        say that it should move: many a trainer logs limits and shares that are constant by nature.
+        """
+        if self.frozen.standing is None or (self.series.role is Role.OTHER and not self.frozen.moved):
             return False
         if not self.stale:
             return True

@@ -291,6 +291,18 @@ def test_a_series_constant_to_the_last_digit_is_frozen_and_plateaued() -> None:
     assert ConditionType.PLATEAUED in types(found)
 
 
+def test_what_never_had_another_value_is_frozen_only_where_it_measures_learning() -> None:
+    constant = replay(
+        run(200, loss=noisy(falling), **{"clip_ratio": lambda _: 0.0, "completions/max_length": lambda _: 12.0}),
+        total_steps=3000,
+    )
+    assert types(constant) == []
+    dead = replay(run(200, loss=lambda _: 0.6931, grad_norm=lambda index: 1.0 / (index + 1)), total_steps=3000)
+    assert ConditionType.FROZEN in types(dead)
+    stuck = replay(run(200, loss=noisy(falling), entropy=lambda index: max(0.2, 2.0 - index / 20)), total_steps=3000)
+    assert ConditionType.FROZEN in types(stuck)
+
+
 def test_an_old_value_sent_along_is_not_a_plateau() -> None:
     found = replay(
         run(400, loss=noisy(falling), eval_loss=lambda index: 1.1 * falling(20 * (index // 20)) / 2),
