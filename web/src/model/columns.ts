@@ -4,10 +4,10 @@ import type { Column } from "./listing";
 /** Widths in rem; what room is left is shared in their proportion. */
 export const WIDTHS: Readonly<Record<Column | "select", number>> = {
   select: 2.5,
-  name: 10.5,
+  name: 10.25,
   namespace: 6.25,
-  state: 6.25,
-  verdict: 10.25,
+  state: 7,
+  verdict: 9.75,
   progress: 7.5,
   eta: 6.25,
   finish: 5.5,

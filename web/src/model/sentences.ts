@@ -40,6 +40,11 @@ class Figures {
     return typeof value === "string" && value !== "" ? value : null;
   }
 
+  /** A number, finite or not, or a word. */
+  any = (name: string): string | null => {
+    const value = this.#evidence[name];
+    return typeof value === "number" ? this.#format.value(value) : this.text(name);
+  };
   count = (name: string): string | null => this.#format.count(this.number(name));
   value = (name: string): string | null => this.#format.value(this.number(name));
   share = (name: string): string | null => this.#format.share(this.number(name));
@@ -88,8 +93,7 @@ const CLAUSES: Readonly<Record<ConditionType, (figures: Figures, say: Say, write
     ];
   },
   NonFinite(f, say) {
-    const value = f.text("value") ?? f.value("value");
-    return [say("why.NonFinite", { metric: f.condition.metric, value, step: f.sinceStep })];
+    return [say("why.NonFinite", { metric: f.condition.metric, value: f.any("value"), step: f.sinceStep })];
   },
   Diverging(f, say) {
     const { metric } = f.condition;
@@ -139,14 +143,21 @@ const CLAUSES: Readonly<Record<ConditionType, (figures: Figures, say: Say, write
   Plateaued: (f, say, writer) => levelledOff("why.Plateaued", f, say, writer),
   EvalPlateaued: (f, say, writer) => levelledOff("why.EvalPlateaued", f, say, writer),
   Frozen(f, say, { t }) {
-    const figures = { value: f.value("value") ?? f.text("value"), count: f.number("reports") };
+    const figures = { value: f.any("value"), count: f.number("reports") };
     return [
       say("why.Frozen", { metric: f.condition.metric, ...figures }),
       f.text("othersMove") === "yes" ? t("why.Frozen.alone") : null,
     ];
   },
   TotalWrong: (f, say) => [say("why.TotalWrong", { step: f.count("step"), total: f.count("totalSteps") })],
-  CheckpointLate: (_f, _say, { t }) => [t("why.CheckpointLate")],
+  CheckpointLate(f, say, { format }) {
+    const risk = { steps: f.count("stepsAtRisk"), duration: format.duration(f.number("secondsAtRisk")) };
+    return [
+      say("why.CheckpointLate", { ...risk, step: f.count("lastCheckpointStep") }) ??
+        say("why.CheckpointLate.none", risk),
+      say("why.CheckpointLate.usual", { usual: f.count("usualSteps") }),
+    ];
+  },
 };
 
 function levelledOff(
@@ -158,9 +169,16 @@ function levelledOff(
   const { duration, sinceStep } = f;
   const slope = (name: string) => slopeText(f.share(name), f.text("slopeUnit"), writer);
   return [
-    say(key, { metric: f.condition.metric, duration, from: sinceStep, to: f.count("lastStep") }),
+    say(key, {
+      metric: f.condition.metric,
+      duration,
+      from: sinceStep,
+      to: f.count("newestStep") ?? f.count("lastStep"),
+    }),
     say("why.slope", { low: slope("slopeLow"), high: slope("slopeHigh") }),
     say("why.most", { amount: f.share("mostPercent") }),
+    f.text("worsening") === "yes" ? writer.t("why.worse") : null,
+    f.text("rateAtPeak") === "yes" ? writer.t("why.peak") : null,
   ];
 }
 
@@ -258,6 +276,7 @@ export function figureText(
   if (typeof value !== "number") return [label, value === null || value === undefined ? "—" : value];
   if (MOMENTS.test(name)) return [label, format.fullMoment(value) ?? "—"];
   if (/percent/i.test(name)) return [label, format.share(value) ?? "—"];
-  if (/seconds$/i.test(name)) return [label, format.stepTime(value) ?? "—"];
+  if (name === "moneyAtRisk") return [label, format.money(value) ?? "—"];
+  if (/seconds($|At)/i.test(name)) return [label, format.stepTime(value) ?? "—"];
   return [label, format.value(value) ?? "—"];
 }

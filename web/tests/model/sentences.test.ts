@@ -17,10 +17,13 @@ const SLOPES = {
   mostPercent: 0.31,
   firstStep: 500,
   lastStep: 88_000,
+  newestStep: 88_000,
+  worsening: "no",
+  rateAtPeak: "yes",
 };
 const EVIDENCE: Readonly<Record<ConditionType, Evidence>> = {
   Stalled: { step: 900, seconds: 47, phase: null, limitSeconds: 10, usualGapSeconds: 1.1, where: "a.py:29 in f" },
-  NonFinite: { value: "NaN", reports: 12, lastStep: 950 },
+  NonFinite: { value: Number.NaN, reports: 12, lastStep: 950 },
   Diverging: { best: 2.1, bestStep: 400, level: 6.4, ratio: 3.05, hint: null },
   RestartLoop: { attempts: 3, bestStep: 1200, lastStep: 1100, ending: "SIGKILL" },
   Silent: { lastContact: NOW - 60, lastStep: 800, limitSeconds: 6 },
@@ -31,7 +34,14 @@ const EVIDENCE: Readonly<Record<ConditionType, Evidence>> = {
   EvalPlateaued: { ...SLOPES, slopeUnit: "%/1,000 steps" },
   Frozen: { value: 0.25, reports: 9, othersMove: "yes" },
   TotalWrong: { step: 1010, totalSteps: 1000 },
-  CheckpointLate: {},
+  CheckpointLate: {
+    step: 900,
+    lastCheckpointStep: 500,
+    stepsAtRisk: 400,
+    secondsAtRisk: 720,
+    usualSteps: 100,
+    limitSteps: 300,
+  },
 };
 
 function condition(type: ConditionType, changes: Partial<Condition> = {}): Condition {
@@ -85,8 +95,9 @@ describe("sentences", async () => {
       "no step for 2h, since step 900; its longest usual gap is 1.1s, the limit 10s; it stands at a.py:29 in f",
     );
     expect(say("Plateaued")).toBe(
-      "no measurable improvement of eval/loss worth having for 2h (steps 900–88,000); slope -0.04% an hour to 0.02% an hour (95 %); if learning rate and data stay as they are, at most 0.31% better by the end",
+      "no measurable improvement of eval/loss worth having for 2h (steps 900–88,000); slope -0.04% an hour to 0.02% an hour (95 %); if learning rate and data stay as they are, at most 0.31% better by the end; the learning rate is still at its peak: a cool-down usually helps yet",
     );
+    expect(say("NonFinite")).toBe("eval/loss is NaN since step 900");
     expect(say("EvalPlateaued")).toContain("-0.04% per 1,000 steps");
   });
 
@@ -101,7 +112,7 @@ describe("sentences", async () => {
 
   it("are the server's own where the main figures are missing", () => {
     for (const type of CONDITIONS) {
-      if (["Silent", "CheckpointLate", "Stalled"].includes(type)) continue; // these need none
+      if (["Silent", "Stalled"].includes(type)) continue; // these need none
       const { sinceStep, metric, ...bare } = condition(type, { evidence: {} });
       expect(conditionText(bare, NOW, writer)).toBe("as the server says");
     }

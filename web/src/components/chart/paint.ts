@@ -103,10 +103,12 @@ function paintRuns(u: uPlot, ctx: CanvasRenderingContext2D, scale: number, { run
       const at = u.valToPos(x, "x", true);
       line(ctx, at, bottom - 10 * scale, at, bottom);
     }
-    if (conditions.length === 0 || lane >= MOST_LANES) return;
+    // What set in after the curve's last point has no place on it.
+    const placed = conditions.filter((span) => span.to > span.from);
+    if (placed.length === 0 || lane >= MOST_LANES) return;
     const top = u.bbox.top + (3 + LANE * lane) * scale;
     lane += 1;
-    for (const span of conditions) {
+    for (const span of placed) {
       const left = u.valToPos(span.from, "x", true);
       const width = Math.max(4 * scale, u.valToPos(span.to, "x", true) - left);
       ctx.fillStyle = colour;
