@@ -124,6 +124,7 @@ class Asking:
     def missed(self, wish: Wish) -> None:
         """As :meth:`Desk.missed`. A checkpoint is of one step or none; but who goes on where all others have stopped hangs."""
         log.warning("the other processes save or stop at a step that this one had passed before it heard")
+        self._not_before.clear()  # what was asked of this process is asked again
         if wish.stop:
             self._put(Wish(save=False, stop=True, signal=wish.signal), None)
 
@@ -264,6 +265,7 @@ class Asking:
     def _lose(self) -> None:
         """The store is gone, or this thread is."""
         self._agreement = None
+        self._not_before.clear()
         for request in self._slots.requests:
             if not request.decided and not request.settle(go=False):
                 self.drop(request)

@@ -141,7 +141,7 @@ def find_source(modules: Mapping[str, Any] = sys.modules) -> Source | None:
                 store = store.underlying_store
             if hasattr(store, "host") and hasattr(store, "port"):
                 return Source(id(c10d._get_default_group()), str(store.host), int(store.port))
-    except (AttributeError, RuntimeError, ValueError):
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         return None  # half imported, or being taken down: ask again later
     state = getattr(modules.get("jax._src.distributed"), "global_state", None)
     # A word before the client is connected, or after it has begun to leave, would end the process. Its companion for preemptions
