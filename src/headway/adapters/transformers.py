@@ -95,7 +95,8 @@ class _Listener:
         self._epochs_before = 0.0 if first or not self._before else voice.epoch or 0.0
         self._state, _Listener.heard = state, self
         self._loss = self._rate = None
-        known = state.max_steps > 0 and not state.is_hyper_param_search  # of a search, nobody knows how many trainings follow
+        # Of a search over trials nobody knows how many trainings follow.
+        known = state.max_steps > 0 and not state.is_hyper_param_search
         voice.set_total(self._before + state.max_steps if known else None)
         planned = None if args.max_steps > 0 else self._epochs_before + args.num_train_epochs
         voice.set_epoch(self._epochs_before + (state.epoch or 0.0), planned)
