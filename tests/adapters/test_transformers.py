@@ -194,7 +194,10 @@ def test_a_second_training_in_the_process_goes_on_where_the_first_ended(trainer:
     heard.finish()
     steps = [report["progress"]["step"] for report in heard.reports]
     assert steps == sorted(steps)
+    epochs = [report["progress"].get("epoch", 0.0) for report in heard.reports]
+    assert epochs == sorted(epochs)
     assert heard.progress["step"] == heard.progress["totalSteps"] == 16
+    assert heard.progress["epoch"] == pytest.approx(2)
     assert heard.count("loss") == 16
 
 

@@ -82,7 +82,6 @@ class _Listener:
         if other is not None and other is not self and other._state is state:
             return  # both by itself and by hand: once is enough
         dialect = dialect_of(type(args), "transformers")
-        first = self._voice is None
         voice = self._voice = speak(
             ABOUT.layer,
             framework=dialect.framework,
@@ -92,7 +91,7 @@ class _Listener:
         )
         # A second training in this process goes on where the first one ended, unless it resumes from further back or ahead.
         self._before = max(0, voice.last_step - state.global_step)
-        self._epochs_before = 0.0 if first or not self._before else voice.epoch or 0.0
+        self._epochs_before = max(0.0, (voice.epoch or 0.0) - (state.epoch or 0.0))
         self._state, _Listener.heard = state, self
         self._loss = self._rate = None
         # Of a search over trials nobody knows how many trainings follow.
