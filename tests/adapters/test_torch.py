@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="pip install --group frameworks")
 import torch.optim.optimizer as optimizer_module  # noqa: E402
 
 from headway.adapters import torch as adapter  # noqa: E402
+from headway.reporter.scalars import Sample  # noqa: E402
 from headway.reporter.start import current_run, track  # noqa: E402
 
 
@@ -202,6 +203,32 @@ def test_a_resumed_optimizer_goes_on_from_its_own_count(by_hand: bool) -> None:
         assert adapter.watch(resumed).start_step == 20
     train(model, resumed)
     assert completed() == 21
+
+
+def test_a_count_that_lies_on_a_device_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    ready: list[bool] = []
+    monkeypatch.setattr(Sample, "ready", lambda self: bool(ready))
+    model = line()
+    before = torch.optim.AdamW(model.parameters())
+    train(model, before, 20)
+    current_run().finish()  # type: ignore[union-attr]
+    adapter._steps.forget()
+    resumed = torch.optim.AdamW(model.parameters())
+    resumed.load_state_dict(copy.deepcopy(before.state_dict()))
+    for state in resumed.state.values():
+        state["step"] = state["step"].as_subclass(type("OnDevice", (torch.Tensor,), {"is_cpu": False}))
+    other = torch.optim.SGD(line(2).parameters(), lr=0.1)
+    for _ in range(3):
+        train(model, resumed)
+        train(line(2), other)
+    assert current_run() is None, "it is not known yet where it begins"
+    ready.append(True)
+    train(model, resumed)
+    run = current_run()
+    assert run is not None
+    assert (run._slots.heard.start_step, run._slots.completed) == (23, 24)
+    train(model, resumed, 2)
+    assert completed() == 26
 
 
 def test_a_step_that_only_fills_the_state_for_a_checkpoint_is_none() -> None:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import time
 import weakref
 from collections.abc import Callable
 from types import ModuleType
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headway.adapters.base import About
 from headway.reporter.notices import log
+from headway.reporter.scalars import Sample, Samples
 from headway.reporter.slots import Layer
 
 if TYPE_CHECKING:
@@ -70,6 +72,10 @@ class _Steps:
         self.data_parallel = False
         self._clock: Callable[[], Any] = _nothing
         self._filled: Callable[[], Any] = _nothing
+        self._asked: Sample | None = None
+        """A resumed optimizer's count, on its way from a device."""
+        self._unsaid = 0
+        """Steps made meanwhile."""
         self._elsewhere = 0
         self._norms: list[Any] = []
 
@@ -95,6 +101,8 @@ class _Steps:
             voice = self.voice
             if voice is None or (voice.muted and self._of_another_run()):
                 voice = self._first(optimizer)
+                if voice is None:
+                    return
             elif self._clock() is not optimizer and not self._hand_over(optimizer):
                 self._norms.clear()
                 return
@@ -125,18 +133,37 @@ class _Steps:
             return "pytorch-fsdp"
         return "pytorch-ddp" if self.data_parallel else "pytorch"
 
-    def steps_before(self, optimizer: Any, new: int) -> int:
-        """Steps that an optimizer counts in its state, less ``new`` and one that was no training."""
-        steps = steps_of(optimizer) - new
-        return 0 if steps < 0 or (steps == 1 and self._filled() is optimizer) else steps
+    def steps_before(self, optimizer: Any, count: float, new: int) -> int:
+        """Of the steps that an optimizer counts in its state: less ``new``, and one that was no training."""
+        steps = max(0, int(count) - new)
+        return 0 if steps == 1 and self._filled() is optimizer else steps
 
-    def _first(self, optimizer: Any) -> Voice:
+    def _first(self, optimizer: Any) -> Voice | None:
         from headway.reporter.start import speak
 
-        start = self.steps_before(optimizer, 1)
+        if (start := self._start(optimizer)) is None:
+            return None
         voice = speak(Layer.OPTIMIZER, framework=self.framework(optimizer), claims=False, start_step=start)
         self.begin(voice, optimizer)
         return voice
+
+    def _start(self, optimizer: Any) -> int | None:
+        """Steps complete before this one; None as long as only a device knows and has not told yet: nobody waits for it."""
+        if self._asked is None:
+            told = {"step": count_of(optimizer)}
+            Samples().sort_out(told, 0, time.monotonic(), log=True)
+            count = told.get("step", 0)
+            if not isinstance(count, Sample):
+                return self.steps_before(optimizer, count, 1)
+            self._asked, self._clock, self._unsaid = count, weakref.ref(optimizer), 0
+        elif self._clock() is optimizer:
+            self._unsaid += 1
+        else:
+            return None
+        if not self._asked.ready():
+            return None
+        count, self._asked = self._asked.read(), None
+        return self.steps_before(optimizer, count, 1) + self._unsaid
 
     def _of_another_run(self) -> bool:
         from headway.reporter.start import current_run
@@ -195,6 +222,7 @@ def watch(
         total_steps: optimizer steps that the whole training takes, from its very beginning.
         total_epochs: epochs that the whole training takes.
         start_step: steps complete before; what the optimizer's own state says (Adam and its kin count), else 0, if left out.
+            That may ask a device, here and only here.
         config: hyperparameters, as for :func:`headway.track`.
 
     Returns:
@@ -208,7 +236,7 @@ def watch(
             _steps.data_parallel = True
         framework = _steps.framework(optimizer)
         if start_step is None:
-            start_step = _steps.steps_before(optimizer, 0)
+            start_step = _steps.steps_before(optimizer, float(count_of(optimizer)), 0)
     except Exception as error:  # noqa: BLE001 - never into training
         log.warning("this optimizer's steps are not counted: %r", error)
         framework = "pytorch"
@@ -224,12 +252,12 @@ def watch(
     return voice
 
 
-def steps_of(optimizer: Any) -> int:
-    """Steps that an optimizer counts in its state; 0 where it does not, or where a device would have to be asked."""
+def count_of(optimizer: Any) -> Any:
+    """The steps that an optimizer counts in its state, as it keeps them: a number, or a tensor on some device. 0: it does not."""
     for state in optimizer.state.values():
         step = state.get("step") if isinstance(state, dict) else None
-        if step is not None and getattr(step, "is_cpu", True):
-            return int(step)
+        if step is not None:
+            return step
     return 0
 
 
