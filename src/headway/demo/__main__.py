@@ -20,7 +20,7 @@ from headway.reporter.folders import Folders, private_folder
 
 _LENGTH = 120.0
 """Seconds that the jobs are laid out for when nothing is said."""
-_SHUTDOWN = 15.0
+_SHUTDOWN = 25.0
 
 
 def forget_earlier(client: Client) -> None:

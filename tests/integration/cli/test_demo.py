@@ -68,7 +68,7 @@ def test_a_second_demo_waits_for_nobody_and_ctrl_c_stops_the_jobs(headway: Any) 
     assert headway.job("demo-healthy")["state"] in {"Running", "Complete"}, "the first one's jobs are left alone"
     assert headway.job("demo-lost-rank")["state"] == "Running"
     first.send_signal(signal.SIGINT)
-    assert first.wait(40) == 0
+    assert first.wait(60) == 0, headway.said(first)
     states = {name: headway.job(name)["state"] for name in names}
     assert set(states.values()) <= {"Stopped", "Complete"}, states
     assert states["demo-lost-rank"] == states["demo-lr-too-high"] == "Stopped"
