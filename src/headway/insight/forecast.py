@@ -83,10 +83,12 @@ class Forecast:
         return self.trend.decide.low <= 0 <= self.trend.decide.high
 
 
-def forecasts(series: MetricSeries, axis: Axis, total: float | None) -> tuple[Forecast, ...]:
-    """Forecast of each trailing window that has enough batches, longest first."""
+def forecasts(
+    series: MetricSeries, axis: Axis, total: float | None, *, most: int = len(_WINDOWS)
+) -> tuple[Forecast, ...]:
+    """Forecast of each trailing window that has enough batches, longest first: of the ``most`` longest ones."""
     first = axis.first_step if axis.first_step is not None else 0.0
-    starts = [axis.last_step - fraction * (axis.last_step - first) for fraction in _WINDOWS]
+    starts = [axis.last_step - fraction * (axis.last_step - first) for fraction in _WINDOWS[:most]]
     return _forecasts(series, axis, total, starts)
 
 

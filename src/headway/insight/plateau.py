@@ -26,7 +26,8 @@ _GROWTH: Final = 1.08
 _CONFIRM: Final = 1.04
 """A plateau that was seen once is looked at again sooner."""
 _LONG_WINDOWS: Final = 2
-"""Windows of half of the run and more: what they show needs no second window to agree."""
+"""Windows of half of the run and more: what they show needs no second window to agree, and they suffice at the start."""
+_ALL_WINDOWS: Final = 5
 _FIRST_LOOK: Final = 24
 _FIRST_LOOK_EVAL: Final = 12
 _EARLIEST: Final = 0.03
@@ -127,7 +128,9 @@ class PlateauJudge:
         if series.count < max(first_look, self._due) or axis.first_step is None:
             return False
         self._due = series.count * _GROWTH
-        look = judge(forecasts(series, axis, total), series.count, _EPOCHS * epoch if epoch else 0.0)
+        share = 0.5 if total is None else (axis.last_step - axis.first_step) / max(total - axis.first_step, 1e-9)
+        most = _LONG_WINDOWS if share < _EARLIEST else _ALL_WINDOWS
+        look = judge(forecasts(series, axis, total, most=most), series.count, _EPOCHS * epoch if epoch else 0.0)
         if look is None:
             return False
         if look.course is Course.PLATEAU and self.standing is not Course.PLATEAU:
@@ -136,7 +139,6 @@ class PlateauJudge:
                 look = replace(look, course=Course.UNDECIDED)
         course = look.course
         self.uninformative = course is not Course.PROGRESSING and near_zero_by_design(series)
-        share = 0.5 if total is None else (axis.last_step - axis.first_step) / max(total - axis.first_step, 1e-9)
         untimely = not _EARLIEST <= share < _LATEST or axis.last_step < self._not_before
         spent = axis.rate is not None and axis.rate < 0.01 * axis.peak and share > _COOL_DOWN
         if self.standing is not Course.PLATEAU and (untimely or self.uninformative or spent or axis.warming(total)):

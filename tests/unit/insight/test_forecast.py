@@ -122,3 +122,14 @@ def test_a_level_that_got_worse_has_stood_since_its_best() -> None:
     assert condition.since_step is not None
     assert 37 <= condition.since_step <= 45
     assert condition.evidence["worsening"] == "yes"
+
+
+def test_at_the_start_of_a_run_the_longest_windows_suffice() -> None:
+    points = run([2 + 3 / step for step in range(1, 100)])
+    early, later = RunInsight(), RunInsight()
+    for point in points:
+        early.observe(point, total_steps=100_000)
+        later.observe(point, total_steps=400)
+    looks = [insight._run.primary.plateau.look for insight in (early, later)]  # type: ignore[union-attr]
+    assert [len(look.forecasts) for look in looks if look is not None] == [2, 5]
+    assert early.assess(100.0).verdict is later.assess(100.0).verdict
