@@ -146,7 +146,7 @@ def test_the_keyboard_reads_zooms_and_returns(server, fleet, open_page):
     page.keyboard.press("End")
     said = figure.get_by_role("status")
     expect(said).to_contain_text("step 400")
-    newest = server.hub.job(JobKey("nlp", "learner")).metrics["loss"]
+    newest = server.job(JobKey("nlp", "learner")).metrics["loss"]
     read = float(re.search(r"loss ([\d.]+)", said.inner_text()).group(1))
     assert read == pytest.approx(newest, rel=0.02)  # smoothed
     page.keyboard.press("ArrowLeft")
@@ -286,7 +286,7 @@ def test_a_run_that_is_gone_is_said(server, fleet, open_page):
 
 
 def test_the_fleet_says_what_runs_what_goes_nowhere_and_what_ends(server, fleet, open_page):
-    until(lambda: server.hub.job(JobKey("vision", "broken")).verdict == "NonFinite", "the verdict")
+    until(lambda: server.job(JobKey("vision", "broken")).verdict == "NonFinite", "the verdict")
     fleet.add("waiting", namespace="vision", owner="ana", devices_per_node=4)
     fleet.add("silentish", namespace="vision", owner="ana")  # says nothing of its devices
     page = open_page(server, "/fleet")
@@ -300,7 +300,7 @@ def test_the_fleet_says_what_runs_what_goes_nowhere_and_what_ends(server, fleet,
     first = page.get_by_role("region", name="Look at these first").get_by_role("listitem").first
     expect(first).to_contain_text("broken")
     expect(first).to_contain_text("Non-finite")
-    since = server.hub.job(JobKey("vision", "broken")).conditions[0].since_step
+    since = server.job(JobKey("vision", "broken")).conditions[0].since_step
     expect(first).to_contain_text(f"loss is NaN since step {since}")
 
     ends = page.get_by_role("region", name="What ends next")
@@ -324,7 +324,7 @@ def test_the_fleet_says_what_runs_what_goes_nowhere_and_what_ends(server, fleet,
 
 
 def find(server, name):
-    return server.hub.job(JobKey("vision" if name == "broken" else "nlp", name))
+    return server.job(JobKey("vision" if name == "broken" else "nlp", name))
 
 
 def test_the_fleet_moves_with_its_jobs(server, fleet, open_page):
@@ -350,7 +350,7 @@ def test_other_languages_leave_no_key_and_no_parameter_open(server, fleet, open_
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", [LEARNER, RUNS, "/compare", "/fleet"])
 def test_axe_finds_nothing_serious(server, fleet, open_page, violations, path, theme):
-    until(lambda: server.hub.job(JobKey("vision", "broken")).verdict == "NonFinite", "the verdict")
+    until(lambda: server.job(JobKey("vision", "broken")).verdict == "NonFinite", "the verdict")
     page = open_page(server, path, color_scheme=theme)
     until(lambda: page.locator("canvas, .hw-tile, .pf-v6-c-empty-state").count() > 0, "the page")
     for button in page.get_by_role("button", name=re.compile("^Values of")).all()[:1]:

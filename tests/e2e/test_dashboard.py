@@ -233,12 +233,12 @@ def test_stop_says_what_would_be_lost_and_stops(server, fleet, open_page):
     expect(dialog).to_contain_text("50 steps since the checkpoint at step 200 would be lost")
     dialog.get_by_role("button", name="Cancel").click()
     expect(dialog).to_have_count(0)
-    assert server.hub.job(JobKey("nlp", "learner")).actions == ()
+    assert server.job(JobKey("nlp", "learner")).actions == ()
 
     page.locator(".hw-panel").get_by_role("button", name="Stop").click()
     page.get_by_role("dialog").get_by_role("button", name="Stop").click()
-    until(lambda: server.hub.job(JobKey("nlp", "learner")).actions, "the action")
-    (action,) = server.hub.job(JobKey("nlp", "learner")).actions
+    until(lambda: server.job(JobKey("nlp", "learner")).actions, "the action")
+    (action,) = server.job(JobKey("nlp", "learner")).actions
     assert (action.kind, action.by) == ("stop", "dashboard")
     answer = fleet.tell("learner", LifecycleKind.ALIVE, namespace="nlp")
     assert [command.kind for command in answer.commands] == ["stop"]
@@ -251,10 +251,10 @@ def test_checkpoint_and_pause_are_asked_for(server, fleet, open_page):
     panel = page.locator(".hw-panel")
     panel.get_by_role("button", name="Checkpoint now").click()
     key = JobKey("vision", "broken")
-    until(lambda: [each.kind for each in server.hub.job(key).actions] == ["checkpoint"], "the checkpoint")
+    until(lambda: [each.kind for each in server.job(key).actions] == ["checkpoint"], "the checkpoint")
     panel.get_by_role("button", name="Pause").click()
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()
-    until(lambda: [each.kind for each in server.hub.job(key).actions] == ["checkpoint", "pause"], "the pause")
+    until(lambda: [each.kind for each in server.job(key).actions] == ["checkpoint", "pause"], "the pause")
     panel.get_by_role("tab", name="History").click()
     expect(panel.get_by_role("row").filter(has_text="Checkpoint").first).to_be_visible()
 
@@ -269,8 +269,8 @@ def test_many_are_stopped_at_once(server, fleet, open_page):
     expect(dialog).to_contain_text("Stop 2 jobs?")  # the third has ended
     dialog.get_by_role("button", name="Stop", exact=True).click()
     for key in (JobKey("nlp", "learner"), JobKey("vision", "broken")):
-        until(lambda key=key: server.hub.job(key).actions, f"the action of {key}")
-    assert server.hub.job(JobKey("nlp", "finished")).actions == ()
+        until(lambda key=key: server.job(key).actions, f"the action of {key}")
+    assert server.job(JobKey("nlp", "finished")).actions == ()
     expect(page.get_by_text("3 selected")).to_have_count(0)
 
 
@@ -451,4 +451,4 @@ def test_thousands_of_rows_are_drawn_as_dozens(tmp_path, open_page):
         page.locator(".hw-table-scroll").evaluate("box => { box.scrollTop = box.scrollHeight; }")
         expect(row(page, "job-0599")).to_be_visible()
         assert page.locator("tbody tr").count() < 80
-        assert server.hub.job(JobKey("local", "job-0599")).state is State.RUNNING
+        assert server.job(JobKey("local", "job-0599")).state is State.RUNNING

@@ -48,7 +48,7 @@ def row(page, name):
 
 
 def job(server: LiveServer, name: str):
-    return server.hub.job(JobKey("local", f"demo-{name}"))
+    return server.job(JobKey("local", f"demo-{name}"))
 
 
 @pytest.fixture

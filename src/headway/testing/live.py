@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 
 from headway.app import Running, Settings, serve
 from headway.hub.hub import Hub, HubSettings
-from headway.protocol.job import JobKey
+from headway.protocol.job import Job, JobKey
 from headway.reporter.folders import Folders
 from headway.server.context import Context
 from headway.server.settings import ServerSettings
@@ -45,6 +45,14 @@ class LiveServer:
     def call(self, coroutine: Coroutine[Any, Any, T], *, timeout: float = 20.0) -> T:
         """Runs a coroutine in the server's event loop, and returns what it returns."""
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(timeout)
+
+    def job(self, key: JobKey) -> Job:
+        """One job as it is now, asked for in the server's event loop: the hub is its alone."""
+
+        async def ask() -> Job:
+            return self.hub.job(key)
+
+        return self.call(ask())
 
     def job_token(self, name: str, namespace: str = "local") -> str:
         """A job's own token, as a registration answers it."""
