@@ -108,10 +108,10 @@ class Persister:
             self._make_due(entry)
 
     def _make_due(self, entry: Entry) -> None:
-        self._due.append(entry)
-        if len(self._due) == 1:
+        if not self._due:
             asyncio.get_running_loop().call_soon(self._hand_over)
-        elif len(self._due) >= ENOUGH:
+        self._due.append(entry)
+        if len(self._due) >= ENOUGH:
             self._hand_over()
 
     def _hand_over(self) -> None:
