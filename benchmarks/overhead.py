@@ -113,11 +113,13 @@ def measure(
         token = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".token"))
         token.write("t")
         token.flush()
+        home = stack.enter_context(tempfile.TemporaryDirectory(prefix="headway-overhead-"))  # what is spooled goes there
 
         def env(behaviour: str) -> dict[str, str]:
             server = stack.enter_context(ScriptedServer(interval=1.0))  # as the server asks
             server.behave(behaviour)
             return {
+                "HEADWAY_HOME": home,
                 "HEADWAY_URL": server.url,
                 "HEADWAY_TOKEN": "t",
                 "HEADWAY_JOB": "local/bench",
