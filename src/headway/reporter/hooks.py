@@ -117,7 +117,8 @@ class Hooks:
         while run._ending_now:  # on another thread
             time.sleep(0.01)
         number = signal.Signals[run._signal]
-        put(number, None)  # signal.signal() is the main thread's alone
+        if not put(number, None):  # signal.signal() is the main thread's alone
+            os._exit(128 + number)
         os.kill(os.getpid(), number)
 
     def _on_exception(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:

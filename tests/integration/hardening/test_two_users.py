@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 USERS = """
-import json, os, sys, threading, time
+import json, os, sys, threading, time, traceback
 from pathlib import Path
 
 import headway
@@ -48,7 +48,10 @@ def outcome(act):
 
 base, uids = Path(sys.argv[1]), [int(word) for word in sys.argv[2:]]
 for _ in work(base / "nobodys", "warm"):
-    pass  # all modules are loaded now: the interpreter's own files may be closed to other users
+    os.environ["HEADWAY_HOME"] = str(base / "nobodys" / "own")
+    with headway.track(total_steps=1) as run:
+        run.step(loss=1.0)
+# All modules are loaded now: the interpreter's own files may be closed to other users.
 homes = [base / name for name in ("ann", "bob")]
 for home, uid in zip(homes, uids):
     home.mkdir()
@@ -91,9 +94,14 @@ for number, (home, uid) in enumerate(zip(homes, uids)):
         os.read(ends[number][0], 1)
         next(working)
         code = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(code)
+for pipe in pipes:
+    os.close(pipe[1])  # a child that ends has nothing more to say
 said = [os.read(pipe[0], 65536) for pipe in pipes]
+assert all(said), said
 for number in range(2):
     os.write(ends[number][1], said[1 - number])
 for pipe in pipes:
