@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from headway.demo.scenarios import SCENARIOS
+from headway.errors import HeadwayError
 from headway.runner import RunRequest, run
 
 _THREADS = (
@@ -32,18 +33,21 @@ def main(arguments: Sequence[str]) -> int:
     """Plays one scenario; the exit code of its training."""
     name, folder, seconds = arguments
     scenario = next(each for each in SCENARIOS if each.name == name)
-    return run(
-        RunRequest(
-            command=scenario.command(Path(folder), float(seconds)),
-            name=scenario.job,
-            restarts=scenario.restarts,
-            stall_floor=scenario.stall_floor,
-            tags=("demo",),
-            devices=1,
-            quiet=True,
-            environ={**single_threaded(os.environ), "HEADWAY_GRACE": _GRACE},
-        )
+    request = RunRequest(
+        command=scenario.command(Path(folder), float(seconds)),
+        name=scenario.job,
+        restarts=scenario.restarts,
+        stall_floor=scenario.stall_floor,
+        tags=("demo",),
+        devices=1,
+        quiet=True,
+        environ={**single_threaded(os.environ), "HEADWAY_GRACE": _GRACE},
     )
+    try:
+        return run(request)
+    except HeadwayError as error:
+        print(f"headway: {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

@@ -60,7 +60,8 @@ def test_a_second_demo_waits_for_nobody_and_ctrl_c_stops_the_jobs(headway: Any) 
     names = ("demo-healthy", "demo-crash-resume", "demo-lr-too-high", "demo-lr-decayed", "demo-lost-rank")
     first = headway.start("demo", "--no-open")
     for name in names:
-        headway.until(name, lambda job: job["state"] != "Created" and (job["progress"].get("step") or 0) > 5)
+        # Running: an earlier demo's job of this name has ended, and is forgotten only as this one begins.
+        headway.until(name, lambda job: job["state"] == "Running" and (job["progress"].get("step") or 0) > 5)
     second = headway("demo", "--seconds", "15", "--no-open", timeout=60)
     assert second.returncode == 1
     assert "headway stop demo-" in second.stderr
