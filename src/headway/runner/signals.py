@@ -88,7 +88,9 @@ class Signals:
         if number == signal.SIGTSTP:
             # A session without a terminal ignores SIGTSTP, so it is stopped for good measure; then so are we.
             child.signal(signal.SIGSTOP, group=True)
-            os.kill(os.getpid(), signal.SIGSTOP)
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # this thread itself, so it stands still right here
+            # SIGCONT may be told to another thread, while this one would wait for the command and not look.
+            child.signal(signal.SIGCONT, group=True)
         else:
             typed = number in _TYPED and (os.isatty(0) or os.isatty(1) or os.isatty(2))
             child.signal(number, group=typed or number in (signal.SIGWINCH, signal.SIGCONT))
