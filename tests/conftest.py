@@ -10,6 +10,7 @@ import fcntl
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,11 @@ import pytest
 
 TESTS = Path(__file__).parent
 WEB = TESTS.parent / "web"
+
+for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    # What nohup, or a shell in the background, has the suite ignore, every process that it starts would ignore as well.
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number is signal.SIGINT else signal.SIG_DFL)
 
 _NO_SKIPS = "HEADWAY_TEST_NO_SKIPS" in os.environ  # read here: no test sees the variable
 _HEADWAY_VARIABLES = tuple(name for name in os.environ if name.startswith(("HEADWAY_", "KUBEFLOW_TRAINER_")))
