@@ -113,7 +113,9 @@ def measure(
         token = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".token"))
         token.write("t")
         token.flush()
-        home = stack.enter_context(tempfile.TemporaryDirectory(prefix="headway-overhead-"))  # what is spooled goes there
+        home = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="headway-overhead-")
+        )  # what is spooled goes there
 
         def env(behaviour: str) -> dict[str, str]:
             server = stack.enter_context(ScriptedServer(interval=1.0))  # as the server asks

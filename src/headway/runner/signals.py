@@ -88,7 +88,7 @@ class Signals:
         if number == signal.SIGTSTP:
             # A session without a terminal ignores SIGTSTP, so it is stopped for good measure; then so are we.
             child.signal(signal.SIGSTOP, group=True)
-            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # this thread itself, so it stands still right here
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # this very thread, so it stands still here
             # SIGCONT may be told to another thread, while this one would wait for the command and not look.
             child.signal(signal.SIGCONT, group=True)
         else:
