@@ -15,7 +15,7 @@ from headway.testing.clock import FakeClock
 from headway.testing.reports import SyntheticRun
 
 KEY = JobKey("local", "job")
-STACK = '  File "/work/train.py", line 88, in train_step\n    dist.all_reduce(gradient)\n'
+STACK = '  File "/opt/job/train.py", line 88, in train_step\n    dist.all_reduce(gradient)\n'
 
 
 class Two:
