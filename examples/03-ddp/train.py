@@ -49,6 +49,7 @@ def main() -> None:
         run.step(loss=loss, grad_norm=norm, learning_rate=2e-3)
     if rank == 0:
         print(f"loss {loss.item():.3f} nats a byte after {steps} steps on {dist.get_world_size()} processes")
+    del model  # one that outlives its group can keep gloo from ending
     dist.destroy_process_group()
 
 

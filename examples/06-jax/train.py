@@ -9,6 +9,7 @@ import sysconfig
 from pathlib import Path
 
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+os.environ.setdefault("PJRT_NPROC", "16")  # threads: with two of them, one device's can all wait for the other device's
 
 import jax
 import jax.numpy as jnp

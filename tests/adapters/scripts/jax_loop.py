@@ -7,6 +7,9 @@ import sys
 import time
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2 --xla_cpu_multi_thread_eigen=false"
+os.environ["PJRT_NPROC"] = (
+    "16"  # threads: on two cores there would be two, which one device's sums can fill while they wait
+)
 
 import flax.linen as nn
 import jax

@@ -86,6 +86,7 @@ def main() -> None:
         "epoch": 2 * schedule.last_epoch / TOTAL,
         "epochs": 2,
     }
+    del model  # DDP's reducer, if it is the last to hold gloo's group, waits for it with the interpreter lock held
     if options.mode:
         dist.destroy_process_group()
     sys.exit(3 if options.until and rank == 0 else 0)

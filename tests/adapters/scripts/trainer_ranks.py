@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import time
@@ -58,6 +59,8 @@ def main() -> None:
     look = Look(options.folder, options.until)
     trainer = transformers.Trainer(model=Line(), args=arguments_, train_dataset=Rows(320), callbacks=[look])
     trainer.train(resume_from_checkpoint=options.resume or None)
+    del trainer  # and the model with it: DDP's reducer must not be the last to hold gloo's group
+    gc.collect()
     torch.distributed.destroy_process_group()
 
 
