@@ -11,7 +11,8 @@ from __future__ import annotations
 import dataclasses
 import sys
 
-from headway.app import Settings, read_arguments, run
+from headway.app.process import read_arguments, run
+from headway.app.settings import Settings
 
 UNBOUNDED = 1e9
 

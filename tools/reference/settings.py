@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from types import ModuleType
 
-import headway.app
+import headway.app.settings
 import headway.hub.settings
 import headway.insight.stall
 import headway.insight.throughput
@@ -31,7 +31,7 @@ passed in, for programs that build a server or a runner of their own.
 _SECTIONS: tuple[tuple[str, str, ModuleType, str], ...] = (
     ("Reporter", "In the training process, read by `headway.track()`.", headway.reporter.settings, "Settings"),
     ("Folders", "Where everything lies on a machine.", headway.reporter.folders, "Folders"),
-    ("Server", "The server process, `headway server run`.", headway.app, "Settings"),
+    ("Server", "The server process, `headway server run`.", headway.app.settings, "Settings"),
     ("HTTP", "The server's HTTP face.", headway.server.settings, "ServerSettings"),
     ("Hub", "What takes reports in, folds and judges them.", headway.hub.settings, "HubSettings"),
     ("SQLite store", "Where jobs and history are kept.", headway.store.sqlite.settings, "SqliteSettings"),

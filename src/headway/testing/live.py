@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from headway.app import Running, Settings, serve
+from headway.app.serving import Running, serve
+from headway.app.settings import Settings
 from headway.hub.hub import Hub, HubSettings
 from headway.protocol.job import Job, JobKey
 from headway.reporter.folders import Folders
