@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from headway.cli.render import words
+from headway.cli.render.head import History, condition_title, eta_words, head
 from headway.cli.render.listing import LIVE_COLUMNS, listing
-from headway.cli.render.page import History, condition_title, eta_words, head
 from headway.cli.render.sheet import Sheet
 from headway.cli.render.view import Seen, View, metric_name, standing, state_words
 from headway.protocol.job import Job, State
