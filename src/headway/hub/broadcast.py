@@ -13,13 +13,14 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Generic, TypeVar
 
 from headway.hub.clock import Clock
 from headway.hub.entry import Entry
+from headway.hub.roster import Roster
 from headway.protocol.job import Changes, Job, JobKey
 from headway.protocol.row import JobRow, RowChanges
 from headway.tracking.view import view
@@ -122,8 +123,8 @@ class Subscription(Generic[Told]):
 class Broadcast:
     """The change log and its watchers. To be used from the loop's thread only."""
 
-    def __init__(self, jobs: Mapping[JobKey, Entry], clock: Clock, *, interval: float, replay: int) -> None:
-        self._jobs = jobs
+    def __init__(self, roster: Roster, clock: Clock, *, interval: float, replay: int) -> None:
+        self._roster = roster
         self._clock = clock
         self._interval = interval
         self.epoch = secrets.token_hex(4)
@@ -229,7 +230,7 @@ class Broadcast:
 
     def known(self, what: _Filter) -> list[JobKey]:
         """All jobs, in the order in which they became known."""
-        return [key for key in self._jobs if key in what]
+        return [entry.job.key for entry in self._roster if entry.job.key in what]
 
     def altered(self, what: _Filter, heard: int) -> list[JobKey]:
         """The jobs that came, changed or went after message ``heard``."""
@@ -243,8 +244,8 @@ class Broadcast:
         shown: list[Shown] = []
         gone: list[JobKey] = []
         for key in keys:
-            entry = self._jobs.get(key)
-            if entry is None or entry.deleting:
+            entry = self._roster.find(key)
+            if entry is None:
                 gone.append(key)
             else:
                 shown.append(show(entry, now))

@@ -9,23 +9,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from typing import Any, Final
 
-from headway.errors import ConflictError, InvalidError, NotFoundError, StoreCorruptError, UnavailableError
+from headway.errors import ConflictError, InvalidError, UnavailableError
 from headway.hub import judging
 from headway.hub.answering import answer_to, answer_to_event
 from headway.hub.broadcast import Broadcast, Subscription
 from headway.hub.clock import Clock, SteadyClock
 from headway.hub.entry import Entry
 from headway.hub.intake import Intake
-from headway.hub.loading import load_jobs, new_entry, put_back
+from headway.hub.loading import load_jobs, put_back
 from headway.hub.notifiers import Notifiers
 from headway.hub.pacing import Pulse
 from headway.hub.persist import Heard, Persister, waited_for
 from headway.hub.query import page
+from headway.hub.roster import Roster
 from headway.hub.settings import HubSettings
 from headway.hub.stats import HubStats
+from headway.hub.ticker import Ticker
 from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
@@ -33,6 +35,7 @@ from headway.protocol.job import Changes, Job, JobKey, JobPage, JobQuery
 from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registration
 from headway.protocol.report import Envelope, Report
 from headway.protocol.row import RowChanges
+from headway.protocol.verdict import Condition
 from headway.store.base import Store
 from headway.tracking.actions import ask
 from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report
@@ -44,8 +47,6 @@ __all__ = ["Hub", "HubSettings", "HubStats"]
 
 logger = logging.getLogger(__name__)
 
-_SLEPT: Final = 5.0
-"""A look at the clock that comes this much late means that the server itself was not listening."""
 _NO_ENVELOPE: Final = Envelope()
 
 
@@ -56,19 +57,15 @@ class Hub:
         self._store = store
         self._clock = clock or SteadyClock()
         self._settings = settings or HubSettings()
-        self._jobs: dict[JobKey, Entry] = {}
-        self._live: set[JobKey] = set()
-        """Jobs that time can change."""
-        self._unreadable: dict[JobKey, StoreCorruptError] = {}
-        """Jobs whose document cannot be understood: they are left alone until they are deleted."""
+        self._roster = Roster()
         self._persister = Persister(store, self._clock, self._restore, self._settings.write_json)
         self._broadcast = Broadcast(
-            self._jobs, self._clock, interval=self._settings.broadcast_interval, replay=self._settings.replay
+            self._roster, self._clock, interval=self._settings.broadcast_interval, replay=self._settings.replay
         )
         self._tasks: set[asyncio.Task[None]] = set()
-        self._listening_since = self._ticked_at = self._clock()
         self._reports = self._duplicates = self._points = self._failed = 0
-        self._pulse = Pulse(self._ticking, self._settings.tick)
+        self._ticker = Ticker(self._roster, self._clock, self._settings, self._turned)
+        self._pulse = Pulse(self._ticker.tick, self._settings.tick)
         self.intake = Intake(self, self._clock)
         self.notifiers = Notifiers()
         self.ready = False
@@ -82,13 +79,11 @@ class Hub:
         """
         await self._persister.open()
         try:
-            entries, self._unreadable = await asyncio.to_thread(load_jobs, self._store)
+            self._roster.fill(*await asyncio.to_thread(load_jobs, self._store))
         except BaseException:
             await self._persister.close()
             raise
-        self._jobs.update((entry.job.key, entry) for entry in entries)
-        self._live = set(self._jobs)
-        self._listening_since = self._ticked_at = self._clock()
+        self._ticker.begin()
         self.tick()
         self.ready = True
         self._spawn(self._pulse.beat())
@@ -102,9 +97,8 @@ class Hub:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._broadcast.close()
-        for key in self._live:  # what was learnt since it was written last
-            entry = self._jobs[key]
-            if entry.job.judge is not None and not entry.deleting:
+        for entry in map(self._roster.find, self._roster.live):  # what was learnt since it was written last
+            if entry is not None and entry.job.judge is not None:
                 entry.job.judge.fragment = None
                 self._persister.keep_later(entry)
         await self._persister.close()
@@ -139,12 +133,8 @@ class Hub:
         if report.status is None and report.headway is None:
             asyncio.get_running_loop().call_soon(heard, None)
             return Answer(interval=self._interval(), warnings=report.warnings)
-        entry = self._jobs.get(key)
-        if entry is None or entry.deleting:
-            if not create:
-                raise NotFoundError(f"there is no job {key}")
-            entry = self._create(key)
         now = self._clock()
+        entry = self._roster.find_or_add(key, now) if create else self._roster.entry(key)
         folded = fold_report(entry.job, report, envelope, now)
         if folded.newest:
             judging.observe(entry, folded)
@@ -172,12 +162,13 @@ class Hub:
             UnavailableError: it could not be persisted.
         """
         self._listening()
-        entry = self._jobs.get(key)
-        if entry is not None and not entry.deleting:
-            refuse_second(entry.job, registration, self._clock() - age)
+        now = self._clock()
+        entry = self._roster.find(key)
+        if entry is None:
+            entry = self._roster.add(key, now)
         else:
-            entry = self._create(key)
-        fold_registration(entry.job, registration, self._clock(), age)
+            refuse_second(entry.job, registration, now - age)
+        fold_registration(entry.job, registration, now, age)
         self._changed(entry)
         await self._persister.keep(entry)
         return self._view(entry), self._settings.heartbeat
@@ -190,7 +181,7 @@ class Hub:
             UnavailableError: it could not be persisted.
         """
         self._listening()
-        entry = self._entry(key)
+        entry = self._roster.entry(key)
         if fold_lifecycle(entry.job, event, self._clock()):
             self._changed(entry)
             await self._persister.keep(entry)
@@ -199,9 +190,9 @@ class Hub:
     async def announce(self, key: JobKey) -> Job:
         """Makes a job known before anything of it is heard; one that is known stays as it is. Raises as :meth:`ingest`."""
         self._listening()
-        entry = self._jobs.get(key)
-        if entry is None or entry.deleting:
-            entry = self._create(key)
+        entry = self._roster.find(key)
+        if entry is None:
+            entry = self._roster.add(key, self._clock())
             self._changed(entry)
             await self._persister.keep(entry)
         return self._view(entry)
@@ -215,7 +206,7 @@ class Hub:
             UnavailableError: it could not be persisted.
         """
         self._listening()
-        entry = self._entry(key)
+        entry = self._roster.entry(key)
         ask(entry.job, kind, request, f"{kind}-{secrets.token_hex(8)}", self._clock())
         self._changed(entry)
         await self._persister.keep(entry)
@@ -230,11 +221,11 @@ class Hub:
             UnavailableError: it could not be deleted.
         """
         self._listening()
-        if key in self._unreadable:
+        if key in self._roster.unreadable:
             await self._persister.delete(key)
-            del self._unreadable[key]
+            del self._roster.unreadable[key]
             return
-        entry = self._entry(key)
+        entry = self._roster.entry(key)
         state = outcome(entry.job, overall(entry.job)).state
         if not state.ended:
             raise ConflictError(f"job {key} is {state}: stop it first")
@@ -244,9 +235,7 @@ class Hub:
         except UnavailableError:
             entry.deleting = False
             raise
-        if self._jobs.get(key) is entry:
-            del self._jobs[key]
-            self._live.discard(key)
+        self._roster.remove(entry)
         self._broadcast.changed(key)
 
     # --- what is asked ---------------------------------------------------------------------------------------------
@@ -257,9 +246,9 @@ class Hub:
         Raises:
             NotFoundError: no such job.
         """
-        entry = self._entry(key)
-        if key in self._live:
-            self._look(entry, self._clock())
+        entry = self._roster.entry(key)
+        if key in self._roster.live:
+            self._ticker.look(entry)
         return self._view(entry)
 
     def jobs(self, query: JobQuery) -> JobPage:
@@ -268,7 +257,7 @@ class Hub:
         Raises:
             InvalidError: the query cannot be answered; names the parameter.
         """
-        return page((entry for entry in self._jobs.values() if not entry.deleting), query, self._clock(), self._view)
+        return page(self._roster, query, self._clock(), self._view)
 
     async def series(self, key: JobKey, query: SeriesQuery) -> list[Series]:
         """Metric history of a job.
@@ -277,7 +266,7 @@ class Hub:
             NotFoundError: no such job.
             InvalidError: fewer than one point is asked for.
         """
-        self._entry(key)
+        self._roster.entry(key)
         if query.points < 1:
             raise InvalidError(f"expected at least 1, got {query.points}", field="points")
         return await asyncio.to_thread(self._store.series, key, query)
@@ -288,7 +277,7 @@ class Hub:
         Raises:
             NotFoundError: no such job.
         """
-        self._entry(key)
+        self._roster.entry(key)
         return await asyncio.to_thread(self._store.metrics, key)
 
     def subscribe(
@@ -303,11 +292,16 @@ class Hub:
         """As :meth:`subscribe`, for what lists show."""
         return self._broadcast.subscribe_rows(namespace, name, last_event_id)
 
+    def tick(self) -> None:
+        """Looks at the clock now: silence becomes Silent or Lost, and news is judged."""
+        for _ in self._ticker.tick():
+            pass
+
     def stats(self) -> HubStats:
         """Counters since the start."""
         return HubStats(
-            jobs=len(self._jobs),
-            running=len(self._live),
+            jobs=len(self._roster),
+            running=len(self._roster.live),
             reports=self._reports,
             duplicates=self._duplicates,
             points=self._points,
@@ -317,61 +311,24 @@ class Hub:
             spooled_reports=self.intake.count,
         )
 
-    # --- time ------------------------------------------------------------------------------------------------------
-
-    def tick(self) -> None:
-        """Looks at the clock: silence becomes Silent or Lost, and news is judged."""
-        for _ in self._ticking():
-            pass
-
-    def _ticking(self) -> Iterator[None]:
-        """A tick, in as many steps as there are jobs that time can change."""
-        now = self._clock()
-        if now - self._ticked_at > self._settings.tick + _SLEPT:
-            logger.warning(
-                "the server did not listen for %.0f s; that is not held against any job", now - self._ticked_at
-            )
-            self._listening_since = now
-        self._ticked_at = now
-        for key in list(self._live):
-            entry = self._jobs.get(key)
-            if entry is not None and not entry.deleting:
-                self._look(entry, self._clock())
-                if outcome(entry.job, overall(entry.job)).state.ended and entry.quiet(self._clock()):
-                    self._live.discard(key)
-                    entry.job.judge = None
-                yield
-
-    def _look(self, entry: Entry, now: float) -> None:
-        before = entry.job.conditions
-        if judging.look(entry, now, self._listening_since, self._settings.patience):
-            self.notifiers.tell(entry.job, before, now)
-            entry.forget()
-            self._broadcast.changed(entry.job.key)
-            self._persister.keep_later(entry)
-
     # --- within ----------------------------------------------------------------------------------------------------
 
     def _listening(self) -> None:
         if not self.ready:
             raise UnavailableError("the server is starting or ending", retry_after=1.0)
 
-    def _entry(self, key: JobKey) -> Entry:
-        entry = self._jobs.get(key)
-        if entry is None or entry.deleting:
-            raise NotFoundError(f"there is no job {key}")
-        return entry
-
-    def _create(self, key: JobKey) -> Entry:
-        if key in self._unreadable:
-            raise self._unreadable[key]
-        entry = self._jobs[key] = new_entry(key, self._clock())
-        return entry
-
     def _changed(self, entry: Entry) -> None:
+        """Something was reported of a job, or asked of it."""
         entry.changed()
-        self._live.add(entry.job.key)
+        self._roster.live.add(entry.job.key)
         self._broadcast.changed(entry.job.key)
+
+    def _turned(self, entry: Entry, before: tuple[Condition, ...], now: float) -> None:
+        """Time, or what was made of its points, has changed a job."""
+        self.notifiers.tell(entry.job, before, now)
+        entry.forget()
+        self._broadcast.changed(entry.job.key)
+        self._persister.keep_later(entry)
 
     def _interval(self) -> float:
         """Seconds between reports that runs are asked for: longer when the store is behind."""
@@ -384,15 +341,12 @@ class Hub:
     def _restore(self, entry: Entry) -> None:
         """Puts a job back to what is persisted, after a write failed."""
         self._failed += 1
-        key = entry.job.key
         if entry.persisted is None:
-            if self._jobs.get(key) is entry:
-                del self._jobs[key]
-                self._live.discard(key)
+            self._roster.remove(entry)
         else:
             put_back(entry, entry.persisted)
         if self.ready:
-            self._broadcast.changed(key)
+            self._broadcast.changed(entry.job.key)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

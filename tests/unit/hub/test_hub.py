@@ -338,7 +338,7 @@ async def test_insight_is_rebuilt_from_the_history_after_a_restart(store: Fragil
     again = Hub(store, clock=clock, settings=SETTINGS)
     await again.start()
     await again.ingest(KEY, run.at(60, metrics={"loss": float("nan")}))
-    await _until(lambda: again._jobs[KEY].job.judge.insight is not None)
+    await _until(lambda: again._roster.entry(KEY).job.judge.insight is not None)
     await again.ingest(KEY, run.at(61, metrics={"loss": float("nan")}))
     await again.ingest(KEY, run.at(62, metrics={"loss": float("nan")}))
     assert again.job(KEY).verdict is Verdict.NON_FINITE

@@ -52,7 +52,7 @@ async def test_histories_are_read_back_one_after_the_other():
     await again.start()
     await asyncio.gather(*(again.ingest(key, run.at(10)) for key, run in runs.items()))
     async with asyncio.timeout(10):
-        while any(again._jobs[key].job.judge.insight is None for key in KEYS):  # noqa: ASYNC110 - nothing tells of it
+        while any(again._roster.entry(key).job.judge.insight is None for key in KEYS):  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0.01)
     assert store.most == 1
     await again.stop()
@@ -74,6 +74,6 @@ async def test_a_hub_that_stops_does_not_wait_for_histories_nobody_reads_yet():
     await third.start()
     await third.ingest(KEYS[0], runs[KEYS[0]].at(3))
     async with asyncio.timeout(10):
-        while third._jobs[KEYS[0]].job.judge.insight is None:  # noqa: ASYNC110 - nothing tells of it
+        while third._roster.entry(KEYS[0]).job.judge.insight is None:  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0.01)
     await third.stop()
