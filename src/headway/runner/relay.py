@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from headway.client.operations import status_path
 from headway.errors import (
@@ -210,21 +210,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         _log.debug("relay: " + format, *args)
-
-
-def job_variable(key: JobKey) -> str:
-    """The value of HEADWAY_JOB for a job."""
-    return f"{quote(key.namespace, safe='')}/{quote(key.name, safe='')}"
-
-
-def reachable_without_proxy(environ: dict[str, str]) -> None:
-    """Makes sure that a proxy named in the environment is not asked for the relay's address."""
-    if not any(environ.get(name) for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")):
-        return
-    names = ("no_proxy", "NO_PROXY")
-    known = {name: environ.get(name) or environ.get(other, "") for name, other in (names, names[::-1])}
-    for name, value in known.items():
-        hosts = [host.strip() for host in value.split(",") if host.strip()]
-        if "*" not in hosts and "127.0.0.1" not in hosts:
-            hosts.append("127.0.0.1")
-        environ[name] = ",".join(hosts)

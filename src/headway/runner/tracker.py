@@ -13,18 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from headway.adapters import auto
 from headway.errors import HeadwayError, SettingsError
 from headway.protocol.action import ActionOutcome
 from headway.protocol.lifecycle import Command, Lifecycle, LifecycleKind
 from headway.protocol.report import Ending
 from headway.reporter.folders import Folders, private_folder
 from headway.reporter.identity import new_run_id
-from headway.reporter.settings import Settings
-from headway.reporter.voice import TRAINING_VARIABLE
 from headway.reporter.watchdog import STACKS_VARIABLE
 from headway.runner.answers import Answers
 from headway.runner.enrol import Connector, Enrolment, enrol
+from headway.runner.environment import RELAY_VARIABLE, RUNNER_VARIABLE, for_processes, job_variable
 from headway.runner.forward import Forwarder
 from headway.runner.keep import Keep
 from headway.runner.leftovers import Leftovers
@@ -32,30 +30,18 @@ from headway.runner.link import Link
 from headway.runner.logs import LogSettings, clear_away
 from headway.runner.names import attempt_id
 from headway.runner.on_condition import OnCondition
-from headway.runner.relay import Relay, job_variable, reachable_without_proxy
+from headway.runner.relay import Relay
 from headway.runner.request import RunRequest
 from headway.runner.stacks import Stacks
 from headway.runner.upstream import Upstream
 
-_DROPPED: Final = ("HEADWAY_TOKEN_FILE", "HEADWAY_CA_FILE", "KUBEFLOW_TRAINER_SERVER_CA_CERT", TRAINING_VARIABLE)
-"""Variables that would be wrong together with the relay's, or for a job of its own."""
 _LEAST_SECONDS: Final = 0.2
 """What an ending gets to be told in, where the server did not answer before."""
-
 _EVENT_SECONDS: Final = 5.0
 """What the user's own command gets for the last events, once the run is over."""
 
-GRACE: Final = 30.0
-"""Seconds that processes get between SIGTERM and SIGKILL, unless whoever stops them says otherwise."""
-_TORCHRUN_GRACE: Final = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
 
-RUNNER_VARIABLE: Final = "HEADWAY_RUNNER"
-"""Tells a runner within a runner that the job is tracked already."""
-RELAY_VARIABLE: Final = "HEADWAY_RELAY_FOR"
-"""Tells a process that outlives the relay for whom its reports are."""
-
-
-class Tracking:
+class Tracker:
     """Tracks one job over all its attempts.
 
     Args:
@@ -156,8 +142,7 @@ class Tracking:
             self._link.register(self._registration)
         self._answers.begin()
         self._relay.begin(attempt, f"stock-{self.runner}-{ordinal}")
-        environ = {name: value for name, value in self._request.environ.items() if name not in _DROPPED}
-        environ |= {
+        own = {
             "HEADWAY_URL": self._relay.url,
             "HEADWAY_TOKEN": self._relay.token,
             "HEADWAY_JOB": job_variable(self.key),
@@ -168,16 +153,7 @@ class Tracking:
             "KUBEFLOW_TRAINER_SERVER_URL": self._relay.status_url,
             "KUBEFLOW_TRAINER_SERVER_TOKEN": str(self._token_file),
         }
-        environ.setdefault("HEADWAY_GRACE", f"{GRACE:g}")
-        # torchrun passes SIGTERM on, and kills whoever has not ended after this many seconds.
-        if (grace := Settings.from_env(environ).grace) >= 1:
-            environ.setdefault(_TORCHRUN_GRACE, f"{grace:.0f}")
-        if self._request.stall_floor is not None:
-            environ["HEADWAY_STALL_FLOOR"] = f"{self._request.stall_floor:g}"
-        reachable_without_proxy(environ)
-        if auto.wanted(environ):
-            auto.inject(environ)
-        return environ
+        return for_processes(self._request.environ, own, self._request.stall_floor)
 
     def poke(self) -> None:
         """Asks the server for commands now."""
