@@ -7,21 +7,20 @@ import inspect
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, Self
 
 import httpx2
 
 from headway.client import operations
-from headway.client.connection import Connection
 from headway.client.lines import LineSplitter
-from headway.client.operations import Attempts, Health, Operation
+from headway.client.operations import Attempts, Health
+from headway.client.sender import AsyncSender
 from headway.client.until import Until, finished
 from headway.client.waiting import Waiting
 from headway.client.watching import Watch
-from headway.errors import ForbiddenError, RetryableError, UnavailableError
+from headway.errors import RetryableError, UnavailableError
 from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
@@ -31,12 +30,10 @@ from headway.protocol.limits import LOCAL_NAMESPACE
 from headway.protocol.report import Envelope
 from headway.reporter.folders import Folders
 
-T = TypeVar("T")
-
 FINISHED: Final = finished()
 
 
-class AsyncClient(Connection):
+class AsyncClient(AsyncSender):
     """Talks to one server; takes and raises what :class:`~headway.client.client.Client` does."""
 
     def __init__(
@@ -244,47 +241,3 @@ class AsyncClient(Connection):
             if error.__cause__ is not None:
                 raise
             return Health(False, str(error))
-
-    async def _call(self, operation: Operation[T], *, token: str | None = None) -> T:
-        try:
-            return await self._send(operation, token)
-        except (UnavailableError, ForbiddenError):
-            if not await asyncio.to_thread(self._moved):
-                raise
-        return await self._send(operation, token)
-
-    async def _send(self, operation: Operation[T], token: str | None) -> T:
-        try:
-            response = await self._http.request(
-                operation.method,
-                self.url + operation.target,
-                content=operation.body,
-                headers=self._headers(operation, token),
-                extensions=self._extensions(asynchronous=True),
-            )
-        except httpx2.RequestError as error:
-            raise self._wrapped(error, self._timeout) from error
-        if response.is_success:
-            return operation.read(response.content)
-        raise operations.error_of(response.status_code, response.content, response.headers.get("retry-after"))
-
-    @asynccontextmanager
-    async def _stream(
-        self, operation: Operation[None], *, silence: float | None
-    ) -> AsyncIterator[AsyncIterator[bytes]]:
-        if self._endpoint.local:
-            await asyncio.to_thread(self._moved)
-        try:
-            async with self._http.stream(
-                operation.method,
-                self.url + operation.target,
-                headers=self._headers(operation, None),
-                timeout=httpx2.Timeout(self._timeout, read=silence),
-                extensions=self._extensions(asynchronous=True),
-            ) as response:
-                if not response.is_success:
-                    body = await response.aread()
-                    raise operations.error_of(response.status_code, body, response.headers.get("retry-after"))
-                yield response.aiter_bytes()
-        except httpx2.RequestError as error:
-            raise self._wrapped(error, silence or self._timeout) from error

@@ -15,21 +15,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, Self
 
 import httpx2
 
 from headway.client import operations
-from headway.client.connection import Connection
 from headway.client.lines import LineSplitter
-from headway.client.operations import Attempts, Health, Operation
+from headway.client.operations import Attempts, Health
+from headway.client.sender import Sender
 from headway.client.until import Until, finished
 from headway.client.waiting import Waiting
 from headway.client.watching import Watch
-from headway.errors import ForbiddenError, RetryableError, UnavailableError
+from headway.errors import RetryableError, UnavailableError
 from headway.protocol.action import ActionKind, ActionRequest
 from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
@@ -39,12 +38,10 @@ from headway.protocol.limits import LOCAL_NAMESPACE
 from headway.protocol.report import Envelope
 from headway.reporter.folders import Folders
 
-T = TypeVar("T")
-
 FINISHED: Final = finished()
 
 
-class Client(Connection):
+class Client(Sender):
     """Talks to one server. Safe to share between threads.
 
     Every method may raise :class:`~headway.errors.UnavailableError` (not reachable, not ready),
@@ -349,46 +346,3 @@ class Client(Connection):
             if error.__cause__ is not None:
                 raise
             return Health(False, str(error))
-
-    def _call(self, operation: Operation[T], *, token: str | None = None) -> T:
-        try:
-            return self._send(operation, token)
-        except (UnavailableError, ForbiddenError):
-            if not self._moved():
-                raise
-        return self._send(operation, token)
-
-    def _send(self, operation: Operation[T], token: str | None) -> T:
-        try:
-            response = self._http.request(
-                operation.method,
-                self.url + operation.target,
-                content=operation.body,
-                headers=self._headers(operation, token),
-                extensions=self._extensions(asynchronous=False),
-            )
-        except httpx2.RequestError as error:
-            raise self._wrapped(error, self._timeout) from error
-        if response.is_success:
-            return operation.read(response.content)
-        raise operations.error_of(response.status_code, response.content, response.headers.get("retry-after"))
-
-    @contextmanager
-    def _stream(self, operation: Operation[None], *, silence: float | None) -> Iterator[Iterator[bytes]]:
-        if self._endpoint.local:
-            self._moved()
-        timeout = httpx2.Timeout(self._timeout, read=silence)
-        try:
-            with self._http.stream(
-                operation.method,
-                self.url + operation.target,
-                headers=self._headers(operation, None),
-                timeout=timeout,
-                extensions=self._extensions(asynchronous=False),
-            ) as response:
-                if not response.is_success:
-                    body = response.read()
-                    raise operations.error_of(response.status_code, body, response.headers.get("retry-after"))
-                yield response.iter_bytes()
-        except httpx2.RequestError as error:
-            raise self._wrapped(error, silence or self._timeout) from error
