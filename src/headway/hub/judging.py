@@ -16,6 +16,7 @@ from headway.hub.pacing import paced
 from headway.insight.assess import RunInsight
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import JobKey
+from headway.protocol.message import Message
 from headway.protocol.report import Cell, Point, Progress
 from headway.store.base import Store
 from headway.tracking.conditions import merge
@@ -111,7 +112,7 @@ def assess(entry: Entry, now: float) -> bool:
     entry.unjudged = False
     if found is None:
         return False
-    course = (found.verdict, found.text)
+    course = (found.verdict, found.message or Message(kind="", text=found.text))
     turned = job.course is None or job.course[0] is not found.verdict
     job.course = course
     job.conditions, changed = merge(job.conditions, found.findings, INSIGHT_TYPES, now, where.step)

@@ -19,6 +19,7 @@ from headway.insight.metrics import Role
 from headway.insight.plateau import Course
 from headway.insight.state import RunState
 from headway.insight.watch import QUALITY
+from headway.protocol.message import Message
 from headway.protocol.report import Point
 from headway.protocol.verdict import Severity, Verdict
 
@@ -37,7 +38,7 @@ class RunInsight:
 
     def __init__(self, *, directions: Mapping[str, str] | None = None, metric: str | None = None) -> None:
         self._run = RunState(directions or {}, metric)
-        self._said: tuple[Verdict, str] = (Verdict.STARTING, "")
+        self._said: tuple[Verdict, Message] = describe(None, self._run.axis, None)
         self._said_for: tuple[object, ...] = ()
         self._kept: dict[tuple[str, str], tuple[tuple[object, ...], Finding]] = {}
         """Findings by kind and metric, with what they were made for."""
@@ -77,7 +78,7 @@ class RunInsight:
         findings = gravest_first(found) if found else ()
         notes = tuple(self._notes())
         gravest = findings[0] if findings else None
-        verdict, text = self._course()
+        verdict, message = self._course()
         if gravest is not None and (gravest.severity is not Severity.NOTICE or verdict is not Verdict.STARTING):
             return Assessment(
                 verdict=Verdict(gravest.type.value),
@@ -89,9 +90,9 @@ class RunInsight:
             )
         if verdict is not Verdict.STARTING and self._finishing(eta_seconds):
             verdict = Verdict.FINISHING
-        return Assessment(verdict=verdict, text=text, findings=findings, notes=notes)
+        return Assessment(verdict=verdict, text=message.text, message=message, findings=findings, notes=notes)
 
-    def _course(self) -> tuple[Verdict, str]:
+    def _course(self) -> tuple[Verdict, Message]:
         """The verdict with nothing wrong; its words are renewed at each look, and as often as the run gets on by 0.5 %."""
         judge = self._run.primary.plateau if self._run.primary is not None else None
         look = judge.look if judge is not None else None

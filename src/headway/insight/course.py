@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Final
 
 from headway.insight import wording
 from headway.insight.axis import Axis
+from headway.insight.findings import Evidence
 from headway.insight.forecast import WORTH_HAVING, Forecast
 from headway.insight.plateau import Course, Look
 from headway.insight.series import MetricSeries
-from headway.insight.texts import Pace, remaining
+from headway.insight.texts import Pace, remaining, remaining_figures
 from headway.insight.watch import MetricWatch
+from headway.protocol.message import Message
 from headway.protocol.verdict import Verdict
 
 _WIDTH_POWER: Final = 1.5
@@ -23,58 +26,70 @@ _GROWTH: Final = 1.04
 _GROWTH_STEPS: Final = 120
 
 
-def describe(watch: MetricWatch | None, axis: Axis, total: int | None) -> tuple[Verdict, str]:
+def describe(watch: MetricWatch | None, axis: Axis, total: int | None) -> tuple[Verdict, Message]:
     """Starting, Undecided or Progressing by the primary metric, in words."""
     if watch is None or watch.plateau is None:
-        return Verdict.STARTING, "no metric yet that says how well it learns"
+        return Verdict.STARTING, message("course.noMetric", "no metric yet that says how well it learns")
     judge, series = watch.plateau, watch.series
+    of: Evidence = {"metric": series.name}
     if judge.look is None or judge.standing is None:
-        return Verdict.STARTING, f"{series.count} points of {series.name}: too little to judge"
+        text = f"{series.count} points of {series.name}: too little to judge"
+        return Verdict.STARTING, message("course.tooFew", text, {**of, "points": series.count})
     look = judge.look
     if judge.standing is Course.PROGRESSING:
         if look.course is Course.PROGRESSING:
             return Verdict.PROGRESSING, _progressing(series, axis, look, total)
         # One look does not overturn what stands; its figures are not those of progress, either.
-        return (
-            Verdict.PROGRESSING,
-            f"it improved until now, but at the last look {_undecided(series, axis, look, total)}",
-        )
+        last = _undecided(series, axis, look, total)
+        text = f"it improved until now, but at the last look {last.text}"
+        return Verdict.PROGRESSING, replace(last, text=text, figures={**last.figures, "improvedBefore": "yes"})
     if judge.uninformative:
-        return (
-            Verdict.UNDECIDED,
-            f"{series.name} stays near zero, as some losses do by design: it does not say how well it learns",
-        )
+        text = f"{series.name} stays near zero, as some losses do by design: it does not say how well it learns"
+        return Verdict.UNDECIDED, message("course.nearZero", text, of)
     return Verdict.UNDECIDED, _undecided(series, axis, look, total)
 
 
-def _progressing(series: MetricSeries, axis: Axis, look: Look, total: int | None) -> str:
+def message(kind: str, text: str, figures: Evidence | None = None) -> Message:
+    """What is said of the course of a run."""
+    return Message(kind=kind, text=text, figures=figures or {})
+
+
+def _progressing(series: MetricSeries, axis: Axis, look: Look, total: int | None) -> Message:
     basis = replace(look.forecast, ahead=axis.ahead(total))
     pace = Pace(axis, basis)
+    sign = series.sign or 1
     verb = "rises" if series.sign == -1 else "falls"
     text = (
-        f"{series.name} {verb}: slope 95 % CI {pace.interval(basis, series.sign or 1)} over the last "
+        f"{series.name} {verb}: slope 95 % CI {pace.interval(basis, sign)} over the last "
         f"{wording.span(pace.seconds, pace.steps)}"
     )
-    if not 0 < basis.likely < _FAR:
-        return text
-    return f"{text}; at this pace {wording.percent(basis.likely)} better {remaining(axis, total)}"
+    figures: Evidence = {"metric": series.name, **pace.figures(basis, sign), "betterPercent": None}
+    if 0 < basis.likely < _FAR:
+        text += f"; at this pace {wording.percent(basis.likely)} better {remaining(axis, total)}"
+        figures |= {"betterPercent": 100 * basis.likely, **remaining_figures(axis, total)}
+    return message("course.rises" if verb == "rises" else "course.falls", text, figures)
 
 
-def _undecided(series: MetricSeries, axis: Axis, look: Look, total: int | None) -> str:
+def _undecided(series: MetricSeries, axis: Axis, look: Look, total: int | None) -> Message:
+    of: Evidence = {"metric": series.name}
     if look.course is Course.WORSENING:
-        worse = Pace(axis, look.forecast)
-        interval = worse.interval(look.forecast, series.sign or 1)
-        return f"{series.name} gets worse: slope 95 % CI {interval} over the last {wording.span(worse.seconds, worse.steps)}"
+        worse, sign = Pace(axis, look.forecast), series.sign or 1
+        lasted = wording.span(worse.seconds, worse.steps)
+        text = f"{series.name} gets worse: slope 95 % CI {worse.interval(look.forecast, sign)} over the last {lasted}"
+        return message("course.worsens", text, of | worse.figures(look.forecast, sign))
     flat = look.longest_flat
     if flat is None:
-        most = replace(look.forecast, ahead=axis.ahead(total)).most
-        return f"the course of {series.name} is not clear yet; at most {wording.percent(max(0.0, most))} better to come"
+        most = max(0.0, replace(look.forecast, ahead=axis.ahead(total)).most)
+        text = f"the course of {series.name} is not clear yet; at most {wording.percent(most)} better to come"
+        return message("course.unclear", text, of | {"mostPercent": 100 * most if math.isfinite(most) else None})
     pace = Pace(axis, flat)
     text = f"no measurable improvement of {series.name} for {wording.span(pace.seconds, pace.steps)}"
+    figures = of | {"seconds": pace.seconds if pace.timed else None, "steps": round(pace.steps)}
     more = points_needed(flat, axis, total, series.count)
     if more is None:
-        return f"{text}; too noisy for a verdict before the end"
-    return f"{text}; a verdict needs about {wording.step(more)} more points" if more else text
+        return message("course.flatToTheEnd", f"{text}; too noisy for a verdict before the end", figures)
+    text = f"{text}; a verdict needs about {wording.step(more)} more points" if more else text
+    return message("course.flat", text, figures | {"morePoints": more or None})
 
 
 def points_needed(forecast: Forecast, axis: Axis, total: int | None, count: int) -> int | None:

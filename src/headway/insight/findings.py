@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from headway.protocol.message import Message
 from headway.protocol.verdict import SEVERITY, ConditionType, Severity, Verdict
 
 Evidence = dict[str, float | int | str | None]
@@ -47,6 +48,8 @@ class Assessment:
     verdict: Verdict
     text: str
     """One sentence for the verdict, with its figures."""
+    message: Message | None = None
+    """The same with its kind, where nothing stands; a finding has its evidence."""
     since_t: float | None = None
     since_step: int | None = None
     findings: tuple[Finding, ...] = ()

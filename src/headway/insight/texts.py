@@ -44,6 +44,17 @@ class Pace:
         quoted = forecast.trend.quote.scaled(sign * self.factor)
         return f"[{wording.signed(100 * quoted.low)}, {wording.signed(100 * quoted.high)}] %/{self.unit}"
 
+    def figures(self, forecast: Forecast, sign: int) -> Evidence:
+        """The same interval, in percent per unit, and how long the window is that it was taken from."""
+        quoted = forecast.trend.quote.scaled(100 * sign * self.factor)
+        return {
+            "slopeLow": _finite(quoted.low),
+            "slopeHigh": _finite(quoted.high),
+            "slopeUnit": f"%/{self.unit}",
+            "seconds": self.seconds if self.timed else None,
+            "steps": round(self.steps),
+        }
+
 
 def _figures(series: MetricSeries, axis: Axis, forecast: Forecast) -> Evidence:
     pace = Pace(axis, forecast)
@@ -69,6 +80,12 @@ def remaining(axis: Axis, total: float | None) -> str:
         return "if the run were doubled"
     seconds, left = _left(axis, total)
     return f"by the end ({wording.span(seconds, left)})"
+
+
+def remaining_figures(axis: Axis, total: float | None) -> Evidence:
+    """What is left of the run; nothing is known of one without a total."""
+    seconds, steps = (math.nan, math.nan) if total is None else _left(axis, total)
+    return {"remainingSeconds": _finite(seconds), "remainingSteps": _finite(steps)}
 
 
 def _left(axis: Axis, total: float) -> tuple[float, float]:
@@ -115,12 +132,10 @@ def plateaued(
         text += "; the learning rate is still at its peak: a cool-down usually helps yet"
     if hint:
         text += f"; {hint.text}"
-    seconds, steps = (math.nan, math.nan) if total is None else _left(axis, total)
     evidence = {
         **_figures(series, axis, forecast),
         "newestStep": round(axis.last_step),
-        "remainingSteps": _finite(steps),
-        "remainingSeconds": _finite(seconds),
+        **remaining_figures(axis, total),
         "worsening": "yes" if worse else "no",
         "rateAtPeak": "yes" if at_peak else "no",
         "trainMetric": falling_train,

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from headway.protocol.message import Message
+
 SAVE_SUFFIX: Final = "-save"
 """Ends the id of the directive that asks a run to save; the one that asks it to end has the id of the action."""
 
@@ -69,6 +71,8 @@ class ActionOutcome:
     id: str
     carried_out: CarriedOut
     text: str = ""
+    message: Message | None = None
+    """``text`` with its kind and figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,3 +96,5 @@ class Action:
     """None while it is under way."""
     outcome: str | None = None
     """What came of it, in words; why, if it was refused."""
+    outcome_message: Message | None = None
+    """The same with its kind and figures; None where the runner that carried it out did not say them."""

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import ClassVar, NamedTuple
 
 from headway.protocol.action import Action
+from headway.protocol.message import Message
 from headway.protocol.report import Checkpoint, Ending, Phase, Unit
 from headway.protocol.verdict import Condition, Verdict
 
@@ -204,6 +205,8 @@ class Job:
     verdict: Verdict | None = None
     """None unless the job is Running."""
     verdict_text: str | None = None
+    verdict_message: Message | None = None
+    """The same with its kind and figures, where no condition stands; a condition has its own."""
     conditions: tuple[Condition, ...] = ()
     """Those that stand, and those that stood, oldest first."""
     progress: JobProgress = field(default_factory=JobProgress)
@@ -230,6 +233,8 @@ class Job:
     """The runner's host, or the writing run's."""
     warnings: tuple[str, ...] = ()
     """What was mended in the newest report, and what does not add up."""
+    warning_messages: tuple[Message, ...] = ()
+    """The same, one for one, with their kinds and figures."""
     created_at: float
     started_at: float | None = None
     ended_at: float | None = None

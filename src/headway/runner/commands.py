@@ -15,6 +15,7 @@ from typing import Final
 
 from headway.protocol.action import END_SECONDS, SAVE_SUFFIX, ActionOutcome, CarriedOut
 from headway.protocol.lifecycle import Command, CommandKind
+from headway.protocol.message import Message
 from headway.runner.answers import Answers
 from headway.runner.child import Child
 
@@ -150,26 +151,36 @@ class Commands:
     def _outcome(self, ending: _Ending, *, paused: bool) -> ActionOutcome:
         command = ending.command
         if ending.term_after is not None:
-            by, text = CarriedOut.PLATFORM, self._forced(ending, ending.term_after)
+            by, said = CarriedOut.PLATFORM, self._forced(ending, ending.term_after)
         elif ending.idle and command.kind is CommandKind.STOP and not self._answers.done(command.id):
-            by, text = CarriedOut.PLATFORM, "its processes had ended before"
+            by, said = CarriedOut.PLATFORM, _said("outcome.hadEnded", "its processes had ended before")
         elif self._knows(ending) and (paused or command.kind is CommandKind.STOP):
-            by, text = CarriedOut.DIRECTIVE, "the run ended by itself"
+            by, said = CarriedOut.DIRECTIVE, _said("outcome.endedByItself", "the run ended by itself")
+        elif self._knows(ending):
+            by, said = CarriedOut.REFUSED, _said("outcome.failed", "the run failed when it was asked to end")
         else:
-            by, text = CarriedOut.REFUSED, "the run ended before it was asked to"
-            if self._knows(ending):
-                text = "the run failed when it was asked to end"
-        return ActionOutcome(id=command.id, carried_out=by, text=text)
+            by, said = CarriedOut.REFUSED, _said("outcome.endedBefore", "the run ended before it was asked to")
+        return ActionOutcome(id=command.id, carried_out=by, text=said.text, message=said)
 
-    def _forced(self, ending: _Ending, after: float) -> str:
+    def _forced(self, ending: _Ending, after: float) -> Message:
         command = ending.command
         how = "ended by SIGTERM"
         if command.notice > 0:
             how += f" after {after:.{0 if after >= 0.95 else 1}f} s"
         if ending.killed:
             how += f", and killed {command.grace:g} s later"
+        figures = {
+            "seconds": round(after, 1) if command.notice > 0 else None,
+            "killedAfter": command.grace if ending.killed else None,
+        }
         if self._answers.done(command.id) or self._answers.done(command.id + SAVE_SUFFIX):
-            return f"the run did not end by itself: {how}"
+            return _said("outcome.forced.goesOn", f"the run did not end by itself: {how}", **figures)
         if command.notice <= 0:
-            return how
-        return f"the run did not answer: {how}" if self._answers.hears else f"the run could not hear: {how}"
+            return _said("outcome.forced", how, **figures)
+        if self._answers.hears:
+            return _said("outcome.forced.noAnswer", f"the run did not answer: {how}", **figures)
+        return _said("outcome.forced.deaf", f"the run could not hear: {how}", **figures)
+
+
+def _said(kind: str, text: str, **figures: float | None) -> Message:
+    return Message(kind=kind, figures=dict(figures), text=text)

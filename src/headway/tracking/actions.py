@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from headway.errors import ConflictError, InvalidError
 from headway.protocol.action import (
@@ -25,6 +26,7 @@ from headway.protocol.action import (
 from headway.protocol.directive import Directive, DirectiveKind
 from headway.protocol.job import State
 from headway.protocol.lifecycle import Command, CommandKind
+from headway.protocol.message import Message
 from headway.tracking.attempts import AttemptState
 from headway.tracking.progress import overall
 from headway.tracking.runs import RunState
@@ -185,7 +187,7 @@ def records(job: TrackedJob, now: float) -> tuple[Action, ...]:
 def _record(job: TrackedJob, action: ActionState, now: float) -> Action:
     notice = notice_of(action)
     heard = [at for at in (action.saved_at, action.heard_at, *action.runners_heard.values()) if at is not None]
-    carried_out, text = _came_of(job, action, now)
+    carried_out, said = _came_of(job, action, now)
     return Action(
         id=action.id,
         kind=action.kind,
@@ -197,55 +199,76 @@ def _record(job: TrackedJob, action: ActionState, now: float) -> Action:
         grace=action.request.grace,
         acknowledged_at=min(heard, default=None),
         carried_out=carried_out,
-        outcome=text,
+        outcome=said.text if said is not None else None,
+        outcome_message=said if said is not None and said.kind else None,
     )
 
 
-def _came_of(job: TrackedJob, action: ActionState, now: float) -> tuple[CarriedOut | None, str | None]:
+_CameOf: TypeAlias = tuple[CarriedOut | None, Message | None]
+
+
+def _came_of(job: TrackedJob, action: ActionState, now: float) -> _CameOf:
     attempt = job.attempts[action.attempt]
     late = now > action.asked_at + notice_of(action)
     if action.kind is ActionKind.CHECKPOINT:
         return _saved(job, action, attempt, late=late)
     if action.outcomes:
         told = max(action.outcomes.values(), key=lambda one: (one.carried_out is CarriedOut.PLATFORM, one.id))
-        saved = _step_saved(action, attempt)
-        return told.carried_out, f"saved {saved}; {told.text}" if saved else told.text
+        return told.carried_out, _after_saving(told, _step_saved(action, attempt))
     if action.kind is ActionKind.RESUME:
         return _refused_if_over(job, attempt, action)
     if _over(job, attempt):
         if action.heard_at is not None:
-            return CarriedOut.DIRECTIVE, "the run ended by itself"
-        return CarriedOut.REFUSED, "it ended before it had heard" if not action.runners_heard else "its runner was lost"
+            return CarriedOut.DIRECTIVE, _said("outcome.endedByItself", "the run ended by itself")
+        if not action.runners_heard:
+            return CarriedOut.REFUSED, _said("outcome.endedUnheard", "it ended before it had heard")
+        return CarriedOut.REFUSED, _said("outcome.runnerLost", "its runner was lost")
     if not attempt.registered and action.heard_at is None and late and now > action.asked_at + _SAVE_NOTICE:
-        return CarriedOut.REFUSED, "the run did not answer, and it has no runner that could end it"
+        return CarriedOut.REFUSED, _said(
+            "outcome.noRunner", "the run did not answer, and it has no runner that could end it"
+        )
     return None, None
 
 
-def _saved(
-    job: TrackedJob, action: ActionState, attempt: AttemptState, *, late: bool
-) -> tuple[CarriedOut | None, str | None]:
+def _said(kind: str, text: str, **figures: float | None) -> Message:
+    return Message(kind=kind, figures=dict(figures), text=text)
+
+
+def _after_saving(told: ActionOutcome, step: int | None) -> Message:
+    """A runner's word, with the step that was saved before."""
+    said = told.message or Message(kind="", text=told.text)
+    if step is None:
+        return replace(said, text=told.text)
+    return replace(said, figures={**said.figures, "savedStep": step}, text=f"saved at step {step}; {told.text}")
+
+
+def _saved(job: TrackedJob, action: ActionState, attempt: AttemptState, *, late: bool) -> _CameOf:
     if action.saved_at is not None:
-        where = _step_saved(action, attempt)
-        return CarriedOut.DIRECTIVE, f"saved {where}" if where else "saved"
+        step = _step_saved(action, attempt)
+        return CarriedOut.DIRECTIVE, _said(
+            "outcome.saved", "saved" if step is None else f"saved at step {step}", savedStep=step
+        )
     writer = attempt.writer()
     if writer is not None and writer.stock is not None:
-        return CarriedOut.REFUSED, "its client hears no requests"
+        return CarriedOut.REFUSED, _said("outcome.deaf", "its client hears no requests")
     if _over(job, attempt):
-        return CarriedOut.REFUSED, "the run ended first"
+        return CarriedOut.REFUSED, _said("outcome.endedFirst", "the run ended first")
     if late:
-        return CarriedOut.REFUSED, f"the run did not save within {notice_of(action):g} s"
+        notice = notice_of(action)
+        return CarriedOut.REFUSED, _said(
+            "outcome.notSaved", f"the run did not save within {notice:g} s", seconds=notice
+        )
     return None, None
 
 
-def _refused_if_over(
-    job: TrackedJob, attempt: AttemptState, action: ActionState
-) -> tuple[CarriedOut | None, str | None]:
+def _refused_if_over(job: TrackedJob, attempt: AttemptState, action: ActionState) -> _CameOf:
     if attempt is not job.current:
-        return CarriedOut.PLATFORM, f"attempt {job.ordered.index(attempt) + 2} was begun"
+        ordinal = job.ordered.index(attempt) + 2
+        return CarriedOut.PLATFORM, _said("outcome.resumed", f"attempt {ordinal} was begun", attempt=ordinal)
     if attempt.lost_at is not None:
-        return CarriedOut.REFUSED, "its runner was lost"
+        return CarriedOut.REFUSED, _said("outcome.runnerLost", "its runner was lost")
     if not attempt.paused and not action.runners_heard:
-        return CarriedOut.REFUSED, "it ended before its runner had heard"
+        return CarriedOut.REFUSED, _said("outcome.runnerUnheard", "it ended before its runner had heard")
     return None, None
 
 
@@ -259,10 +282,10 @@ def _over(job: TrackedJob, attempt: AttemptState) -> bool:
     )
 
 
-def _step_saved(action: ActionState, attempt: AttemptState) -> str | None:
+def _step_saved(action: ActionState, attempt: AttemptState) -> int | None:
     if action.saved_at is None or (saved := attempt.checkpoint) is None:
         return None
-    return f"at step {saved[3].step}"
+    return saved[3].step
 
 
 def _verb(kind: ActionKind) -> str:

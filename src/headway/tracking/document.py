@@ -15,6 +15,7 @@ from headway.errors import InvalidError, StoreCorruptError
 from headway.protocol import codec
 from headway.protocol.action import ActionKind, ActionOutcome, ActionRequest
 from headway.protocol.job import JobKey, Platform, Spec
+from headway.protocol.message import Message
 from headway.protocol.report import Checkpoint, Ending, Phase, RunInfo, Unit
 from headway.protocol.verdict import Condition, Verdict
 from headway.tracking.attempts import AttemptState, RunnerState, in_order
@@ -49,7 +50,7 @@ def dump(job: TrackedJob, now: float, write: Write = write_json) -> bytes:
     return b'{"v":%d,%b,%b,"conditions":%b,"pace":%b,"attempts":[%b]}' % (
         VERSION,
         job.head_fragment,
-        write({"updatedAt": job.updated_at, "course": job.course})[1:-1],
+        write({"updatedAt": job.updated_at, "course": _course(job)})[1:-1],
         job.conditions_fragment[1],
         _pace_fragment(job.judge, now, write),
         attempts,
@@ -88,6 +89,19 @@ def _head(job: TrackedJob) -> dict[str, Any]:
         "host": job.host,
         "actions": [_action(action) for action in job.actions],
     }
+
+
+def _course(job: TrackedJob) -> list[object] | None:
+    if job.course is None:
+        return None
+    verdict, said = job.course
+    return [verdict, said.text, said.kind, said.figures]
+
+
+def _read_course(
+    verdict: str, text: str, kind: str = "", figures: dict[str, float | int | str | None] | None = None
+) -> tuple[Verdict, Message]:
+    return Verdict(verdict), Message(kind=kind, text=text, figures=figures or {})
 
 
 def _action(action: ActionState) -> dict[str, Any]:
@@ -135,7 +149,7 @@ def _job(value: dict[str, Any]) -> TrackedJob:
     job.actions += [_read_stop(one) for one in value.get("stops", ())]
     job.conditions = tuple(codec.decode(Condition, one) for one in value["conditions"])
     if value["course"] is not None:
-        job.course = (Verdict(value["course"][0]), value["course"][1])
+        job.course = _read_course(*value["course"])
     if value["pace"] is not None:
         job.judge = Judge.load(value["pace"])
     job.attempts = {one["id"]: _attempt(one) for one in value["attempts"]}

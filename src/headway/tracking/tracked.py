@@ -12,6 +12,7 @@ from typing import Final
 
 from headway.protocol.action import ActionKind, ActionOutcome, ActionRequest
 from headway.protocol.job import JobKey, Platform, Spec
+from headway.protocol.message import Message
 from headway.protocol.verdict import Condition, Verdict
 from headway.tracking.attempts import AttemptState, in_order
 from headway.tracking.judge import Judge
@@ -63,7 +64,7 @@ class TrackedJob:
     """The attempts in order; the last is the current one."""
     actions: list[ActionState] = field(default_factory=list)
     conditions: tuple[Condition, ...] = ()
-    course: tuple[Verdict, str] | None = None
+    course: tuple[Verdict, Message] | None = None
     """How the run goes where no condition stands, as insight saw it last."""
     judge: Judge | None = None
     """What learns the pace and the course of the current attempt; None until it is needed."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from headway.insight.eta import EtaEstimate
 from headway.protocol.job import Attempt, Eta, Job, RankInfo, State
 from headway.protocol.limits import CANONICAL_DIRECTIONS, CANONICAL_METRICS
+from headway.protocol.message import Message
 from headway.protocol.report import Checkpoint, RunInfo
 from headway.protocol.verdict import GOES_NOWHERE, ConditionType, Verdict
 from headway.tracking.actions import records
@@ -32,11 +33,12 @@ def view(job: TrackedJob, now: float, *, whole: bool = True) -> Job:
     stalled = any(one.type is ConditionType.STALLED and one.until is None for one in job.conditions)
     foreseen = running and not stalled and job.judge is not None
     estimate = job.judge.estimate(now, where.total) if foreseen and job.judge is not None else None
-    verdict, text = _verdict(job, where) if running else (None, None)
+    verdict, text, said = _verdict(job, where) if running else (None, None, None)
     current = job.current
     heard = current.heard_at if current is not None else None
     saved = current.checkpoint if current is not None else None
     attempts = tuple(_attempt(job, index, end) for index in range(len(job.ordered))) if whole else ()
+    warnings = _warnings(where)
     begun = next((_begun(attempt) for attempt in job.ordered if _begun(attempt) is not None), None)
     return Job(
         namespace=job.key.namespace,
@@ -49,6 +51,7 @@ def view(job: TrackedJob, now: float, *, whole: bool = True) -> Job:
         ending=end.ending if end.state.ended or end.state is State.PREEMPTED else None,
         verdict=verdict,
         verdict_text=text,
+        verdict_message=said,
         conditions=job.conditions,
         progress=progress,
         resumed=_resumed(job, where),
@@ -73,7 +76,8 @@ def view(job: TrackedJob, now: float, *, whole: bool = True) -> Job:
         tags=tuple(dict.fromkeys((*job.tags, *(info.tags if info is not None else ())))),
         log=job.log,
         host=job.host or (info.host if info is not None else None),
-        warnings=_warnings(where),
+        warnings=tuple(one.text for one in warnings),
+        warning_messages=warnings,
         created_at=job.created_at,
         started_at=begun,
         ended_at=end.ended_at if end.state.ended else None,
@@ -115,18 +119,19 @@ def _devices(job: TrackedJob, info: RunInfo | None) -> int | None:
     return job.spec.devices if job.spec.devices is not None else (info.devices if info is not None else None)
 
 
-def _verdict(job: TrackedJob, where: Overall) -> tuple[Verdict, str | None]:
+def _verdict(job: TrackedJob, where: Overall) -> tuple[Verdict, str | None, Message | None]:
     stand = those_standing(job.conditions)
     current = job.current
     advanced = current is not None and standing(current).advanced
-    course, text = job.course if job.course is not None else (None, None)
     if stand:
-        return verdict_of(stand[0]), stand[0].text
+        return verdict_of(stand[0]), stand[0].text, None
     if not advanced:
-        return Verdict.STARTING, "no step has been made yet"
-    if course is None or course is Verdict.STARTING:
-        return Verdict.PROGRESSING, text or f"step {where.step}"
-    return course, text
+        said = Message(kind="course.noStep", text="no step has been made yet")
+        return Verdict.STARTING, said.text, said
+    if job.course is None:
+        return Verdict.PROGRESSING, f"step {where.step}", None
+    course, said = job.course
+    return Verdict.PROGRESSING if course is Verdict.STARTING else course, said.text, said if said.kind else None
 
 
 def _resumed(job: TrackedJob, where: Overall) -> str | None:
@@ -156,32 +161,38 @@ def _eta(estimate: EtaEstimate | None, now: float) -> Eta | None:
     )
 
 
-def _warnings(where: Overall) -> tuple[str, ...]:
+def _warnings(where: Overall) -> tuple[Message, ...]:
     writer = where.here.writer
     if writer is None:
         return ()
-    warnings = list(writer.warnings)
+    warnings = [Message(kind="warning.mended", text=text) for text in writer.warnings]
     if where.step is not None and where.total is not None and where.step > where.total:
-        warnings.append(f"step {where.step} is past the announced total of {where.total}")
+        text = f"step {where.step} is past the announced total of {where.total}"
+        warnings.append(
+            Message(kind="warning.pastTotal", figures={"step": where.step, "total": where.total}, text=text)
+        )
     first = writer.first_total
     if first is not None and where.here.total is not None and first[1] != where.here.total:
-        warnings.append(f"the total was revised from {first[1]} to {where.here.total} steps")
-    if (text := _short_grace(writer)) is not None:
-        warnings.append(text)
+        text = f"the total was revised from {first[1]} to {where.here.total} steps"
+        figures: dict[str, float | int | str | None] = {"before": first[1], "total": where.here.total}
+        warnings.append(Message(kind="warning.revisedTotal", figures=figures, text=text))
+    if (short := _short_grace(writer)) is not None:
+        warnings.append(short)
     return tuple(warnings)
 
 
-def _short_grace(writer: RunState) -> str | None:
+def _short_grace(writer: RunState) -> Message | None:
     """That a run has too little time to save in when its end is announced, if its last step and save took longer."""
     grace = writer.info[1].grace if writer.info is not None else None
     saved = writer.checkpoint[3].seconds if writer.checkpoint is not None else None
     step = writer.value("step_seconds")
     if grace is None or saved is None or not isinstance(step, float) or saved + step <= grace:
         return None
-    return (
+    text = (
         f"a step and a save took {saved + step:.0f} s together, but only {grace:g} s lie between SIGTERM and SIGKILL: "
         "a longer grace (HEADWAY_GRACE, and that of whoever ends the processes) would save the work"
     )
+    return Message(kind="warning.shortGrace", figures={"seconds": saved + step, "grace": grace}, text=text)
 
 
 def _begun(attempt: AttemptState) -> float | None:

@@ -12,6 +12,7 @@ from headway.protocol.codec import decode, encode
 from headway.protocol.directive import DirectiveKind
 from headway.protocol.job import Job, JobKey, Spec, State
 from headway.protocol.lifecycle import Command, CommandKind, Lifecycle, LifecycleKind, Registration
+from headway.protocol.message import Message
 from headway.protocol.report import Checkpoint, Ending, EndingKind, Envelope, Report
 from headway.testing.reports import SyntheticRun, transformers_post
 from headway.tracking.actions import MOST_ACTIONS, ask, commands_for, directives_for
@@ -134,6 +135,7 @@ def test_a_paused_job_is_kept_with_its_clocks_standing_still():
     assert (job.shown.state, job.shown.summary) == (State.PAUSED, "Paused at 40 %")
     assert (job.shown.ending, job.shown.ended_at, job.shown.eta, job.shown.verdict) == (None, None, None, None)
     assert (job.last.carried_out, job.last.outcome) == (CarriedOut.DIRECTIVE, "the run ended by itself")
+    assert job.last.outcome_message is None  # a runner that knows of no kinds says the text alone
     for _ in range(100):
         job.now += 1.0
         job.runner(LifecycleKind.ALIVE)
@@ -178,11 +180,16 @@ def test_the_word_of_a_runner_decides_how_it_was_carried_out():
     identity = job.asks(ActionKind.STOP, save=True, notice=20.0)
     job.takes(job.run.at(8))
     job.takes(job.run.at(9, checkpoint=Checkpoint(step=9), acks=tuple(job.ids)))
-    forced = ActionOutcome(id=identity, carried_out=CarriedOut.PLATFORM, text="ended by SIGTERM after 20 s")
+    text = "ended by SIGTERM after 20 s"
+    message = Message(kind="outcome.forced", figures={"seconds": 20.0}, text=text)
+    forced = ActionOutcome(id=identity, carried_out=CarriedOut.PLATFORM, text=text, message=message)
     job.runner(LifecycleKind.ENDED, ending=Ending(kind=EndingKind.FAILED, exit_code=143), outcomes=(forced,))
     assert (job.last.carried_out, job.last.outcome) == (
         CarriedOut.PLATFORM,
         "saved at step 9; ended by SIGTERM after 20 s",
+    )
+    assert job.last.outcome_message == Message(
+        kind="outcome.forced", figures={"seconds": 20.0, "savedStep": 9}, text=f"saved at step 9; {text}"
     )
 
 

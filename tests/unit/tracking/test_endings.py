@@ -227,6 +227,8 @@ def test_a_revised_total_is_followed_and_said():
     job.takes(run.at(60))
     assert job.shown.progress.percent == 30
     assert "the total was revised from 100 to 200 steps" in job.shown.warnings
+    said = {one.kind: one.figures for one in job.shown.warning_messages}
+    assert said["warning.revisedTotal"] == {"before": 100, "total": 200}
 
 
 def test_the_platforms_word_wins_over_the_runs_own():

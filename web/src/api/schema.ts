@@ -1941,6 +1941,8 @@ export interface components {
             readonly carriedOut?: components["schemas"]["CarriedOut"];
             /** @description What came of it, in words; why, if it was refused. */
             readonly outcome?: string;
+            /** @description The same with its kind and figures; None where the runner that carried it out did not say them. */
+            readonly outcomeMessage?: components["schemas"]["Message"];
         };
         /**
          * @description What can be done to a job.
@@ -1952,6 +1954,8 @@ export interface components {
             readonly id: string;
             readonly carriedOut: components["schemas"]["CarriedOut"];
             readonly text?: string;
+            /** @description ``text`` with its kind and figures. */
+            readonly message?: components["schemas"]["Message"];
         };
         /** @description The body of ``POST /api/v1/jobs/{namespace}/{name}/{stop,checkpoint,pause,resume}``. */
         readonly ActionRequest: {
@@ -2141,6 +2145,8 @@ export interface components {
             /** @description None unless the job is Running. */
             readonly verdict: components["schemas"]["Verdict"] | null;
             readonly verdictText: string | null;
+            /** @description The same with its kind and figures, where no condition stands; a condition has its own. */
+            readonly verdictMessage: components["schemas"]["Message"] | null;
             /** @description Those that stand, and those that stood, oldest first. */
             readonly conditions: readonly components["schemas"]["Condition"][];
             readonly progress: components["schemas"]["JobProgress"];
@@ -2175,6 +2181,8 @@ export interface components {
             readonly host: string | null;
             /** @description What was mended in the newest report, and what does not add up. */
             readonly warnings: readonly string[];
+            /** @description The same, one for one, with their kinds and figures. */
+            readonly warningMessages: readonly components["schemas"]["Message"][];
             readonly createdAt: components["schemas"]["Number"];
             readonly startedAt: components["schemas"]["Number"] | null;
             readonly endedAt: components["schemas"]["Number"] | null;
@@ -2284,6 +2292,17 @@ export interface components {
          * @enum {string}
          */
         readonly LifecycleKind: "started" | "alive" | "ended";
+        /** @description What the server says of a job. Whoever has the sentence of this kind in another language puts the figures into it. */
+        readonly Message: {
+            /** @description Which sentence it is, such as ``course.improving``; of a kind that one does not know, ``text`` says it. */
+            readonly kind: string;
+            /** @description The figures in it by name; None where one is not known. */
+            readonly figures?: {
+                readonly [key: string]: components["schemas"]["Number"] | number | string | null;
+            };
+            /** @description The whole sentence in English. */
+            readonly text: string;
+        };
         /** @description A number; those that JSON has no word for travel as strings. */
         readonly Number: number | ("NaN" | "Infinity" | "-Infinity");
         /**

@@ -31,6 +31,7 @@ export type Series = Decoded<Schemas["Series"]>;
 export type SeriesPoint = Decoded<Schemas["SeriesPoint"]>;
 export type Sparkline = Decoded<Schemas["Sparkline"]>;
 export type RowChanges = Decoded<Schemas["RowChanges"]>;
+export type Message = Decoded<Schemas["Message"]>;
 export type Action = Decoded<Schemas["Action"]>;
 export type ActionKind = Schemas["ActionKind"];
 export type ActionRequest = Partial<Decoded<Schemas["ActionRequest"]>>;

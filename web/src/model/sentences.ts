@@ -3,82 +3,34 @@
  * figures are missing: then the server's own words stand.
  */
 import type { Condition, ConditionType, Eta, Job, JobRow, Verdict } from "../api/types";
-import type { MessageKey, Parameters } from "../i18n/catalogue";
+import type { MessageKey } from "../i18n/catalogue";
+import { type Clause, Figures, join, type Say, sayer, slopesOf, type Writer } from "./clauses";
 import { type Format, isKnown } from "./format";
 import { percentOf } from "./job";
+import { causesOf, messageText } from "./said";
 import { hasEnded } from "./verdict";
 
-/** How to write in the viewer's language. */
-export interface Writer {
-  readonly t: (key: MessageKey, parameters?: Parameters) => string;
-  readonly format: Format;
-}
-
-type Evidence = Readonly<Record<string, string | number | null | undefined>>;
-
-/** The figures of one condition, read one by one: what is missing makes the clause that needs it null. */
-class Figures {
-  readonly #evidence: Evidence;
-  readonly #format: Format;
+/** The figures of one condition. */
+class ConditionFigures extends Figures {
   readonly condition: Condition;
-  readonly now: number;
+  /** How long the condition has stood. */
+  readonly stood: string | null;
+  readonly sinceStep: string | null;
 
   constructor(condition: Condition, now: number, format: Format) {
+    super(condition.evidence ?? {}, format);
     this.condition = condition;
-    this.#evidence = condition.evidence ?? {};
-    this.#format = format;
-    this.now = now;
-  }
-
-  number(name: string): number | null {
-    const value = this.#evidence[name];
-    return isKnown(value as number) ? (value as number) : null;
-  }
-
-  text(name: string): string | null {
-    const value = this.#evidence[name];
-    return typeof value === "string" && value !== "" ? value : null;
-  }
-
-  /** A number, finite or not, or a word. */
-  any = (name: string): string | null => {
-    const value = this.#evidence[name];
-    return typeof value === "number" ? this.#format.value(value) : this.text(name);
-  };
-  count = (name: string): string | null => this.#format.count(this.number(name));
-  value = (name: string): string | null => this.#format.value(this.number(name));
-  share = (name: string): string | null => this.#format.share(this.number(name));
-  time = (name: string): string | null => this.#format.stepTime(this.number(name));
-
-  /** How long the condition has stood. */
-  get duration(): string | null {
-    return this.#format.duration((this.condition.until ?? this.now) - this.condition.since);
-  }
-
-  get sinceStep(): string | null {
-    return this.#format.count(this.condition.sinceStep);
+    this.stood = format.duration((condition.until ?? now) - condition.since);
+    this.sinceStep = format.count(condition.sinceStep);
   }
 }
 
-type Clause = string | null;
-type Say = (key: MessageKey, parameters: Readonly<Record<string, string | number | null | undefined>>) => Clause;
-
-/** A message with its parameters; null when one of them is not known. */
-const sayer =
-  ({ t }: Writer): Say =>
-  (key, parameters) => {
-    const known: Record<string, string | number> = {};
-    for (const [name, value] of Object.entries(parameters)) {
-      if (value === null || value === undefined) return null;
-      known[name] = value;
-    }
-    return t(key, known);
-  };
-
 /** The clauses of each type, what must be said first; those that are null but for the first are left out. */
-const CLAUSES: Readonly<Record<ConditionType, (figures: Figures, say: Say, writer: Writer) => readonly Clause[]>> = {
+const CLAUSES: Readonly<
+  Record<ConditionType, (figures: ConditionFigures, say: Say, writer: Writer) => readonly Clause[]>
+> = {
   Stalled(f, say, { t }) {
-    const { duration } = f;
+    const duration = f.stood;
     const phase = f.text("phase");
     const phaseWords = phase !== null && `phase.${phase}` in PHASES ? t(`phase.${phase}` as MessageKey) : phase;
     const usual =
@@ -90,12 +42,14 @@ const CLAUSES: Readonly<Record<ConditionType, (figures: Figures, say: Say, write
       say("why.Stalled.phase", { phase: phaseWords }),
       usual ?? say("why.Stalled.limit", { limit: f.time("limitSeconds") }),
       say("why.Stalled.where", { where: f.text("where") }),
+      f.is("lockHeld") ? t("why.Stalled.lock") : null,
     ];
   },
-  NonFinite(f, say) {
-    return [say("why.NonFinite", { metric: f.condition.metric, value: f.any("value"), step: f.sinceStep })];
+  NonFinite(f, say, { t }) {
+    const value = replacedText(f.any("value"), t);
+    return [say("why.NonFinite", { metric: f.condition.metric, value, step: f.sinceStep })];
   },
-  Diverging(f, say) {
+  Diverging(f, say, writer) {
     const { metric } = f.condition;
     const figures = {
       best: f.value("best"),
@@ -103,7 +57,7 @@ const CLAUSES: Readonly<Record<ConditionType, (figures: Figures, say: Say, write
       level: f.value("level"),
       ratio: f.value("ratio"),
     };
-    return [say("why.Diverging", { metric, ...figures })];
+    return [say("why.Diverging", { metric, ...figures }), ...causesOf(f, writer)];
   },
   RestartLoop(f, say) {
     const count = f.number("attempts");
@@ -125,10 +79,11 @@ const CLAUSES: Readonly<Record<ConditionType, (figures: Figures, say: Say, write
     if (step !== null && lead !== null && step < lead) {
       return [say("why.StragglingRank", { rank, step: f.count("step"), lead: f.count("leadStep") })];
     }
-    return [say("why.StragglingRank.elsewhere", { rank })];
+    const places = { place: f.text("place"), others: f.text("othersPlace"), count: f.number("others") };
+    return [say("why.StragglingRank.places", { rank, ...places }) ?? say("why.StragglingRank.elsewhere", { rank })];
   },
   Slow(f, say) {
-    const { duration } = f;
+    const duration = f.stood;
     const paces = { pace: f.time("stepSeconds"), best: f.time("bestStepSeconds") };
     return [say("why.Slow", { ratio: f.value("ratio"), ...paces, duration })];
   },
@@ -146,7 +101,7 @@ const CLAUSES: Readonly<Record<ConditionType, (figures: Figures, say: Say, write
     const figures = { value: f.any("value"), count: f.number("reports") };
     return [
       say("why.Frozen", { metric: f.condition.metric, ...figures }),
-      f.text("othersMove") === "yes" ? t("why.Frozen.alone") : null,
+      f.is("othersMove") ? t("why.Frozen.alone") : null,
     ];
   },
   TotalWrong: (f, say) => [say("why.TotalWrong", { step: f.count("step"), total: f.count("totalSteps") })],
@@ -160,34 +115,34 @@ const CLAUSES: Readonly<Record<ConditionType, (figures: Figures, say: Say, write
   },
 };
 
+/** `0.0 in place of NaN`: what a logger wrote for a value that was no number. */
+const REPLACED = /^(\S+) in place of (\S+)$/;
+
+function replacedText(value: string | null, t: Writer["t"]): string | null {
+  const [, shown, real] = REPLACED.exec(value ?? "") ?? [];
+  return shown && real ? t("why.inPlaceOf", { shown, real }) : value;
+}
+
 function levelledOff(
   key: "why.Plateaued" | "why.EvalPlateaued",
-  f: Figures,
+  f: ConditionFigures,
   say: Say,
   writer: Writer,
 ): readonly Clause[] {
-  const { duration, sinceStep } = f;
-  const slope = (name: string) => slopeText(f.share(name), f.text("slopeUnit"), writer);
+  const slopes = slopesOf(f, writer);
   return [
     say(key, {
       metric: f.condition.metric,
-      duration,
-      from: sinceStep,
+      duration: f.stood,
+      from: f.sinceStep,
       to: f.count("newestStep") ?? f.count("lastStep"),
     }),
-    say("why.slope", { low: slope("slopeLow"), high: slope("slopeHigh") }),
+    slopes && say("why.slope", { low: slopes.amount(slopes.low), high: slopes.per(slopes.amount(slopes.high)) }),
     say("why.most", { amount: f.share("mostPercent") }),
-    f.text("worsening") === "yes" ? writer.t("why.worse") : null,
-    f.text("rateAtPeak") === "yes" ? writer.t("why.peak") : null,
+    f.is("worsening") ? writer.t("why.worse") : null,
+    f.is("rateAtPeak") ? writer.t("why.peak") : null,
+    ...causesOf(f, writer),
   ];
-}
-
-/** The server's units are `%/h`, `%/step` and `%/1,000 steps`. */
-function slopeText(amount: string | null, unit: string | null, { t }: Writer): string | null {
-  if (amount === null || unit === null) return null;
-  if (unit === "%/h") return t("why.perHour", { amount });
-  const steps = /^%\/(?:([\d,]+) )?steps?$/.exec(unit);
-  return steps ? t("why.perSteps", { amount, count: Number((steps[1] ?? "1").replaceAll(",", "")) }) : null;
 }
 
 const PHASES = {
@@ -203,19 +158,21 @@ const PHASES = {
 /** What a condition says and rests on. `now` (Unix seconds) is where what stands reaches to. */
 export function conditionText(condition: Condition, now: number, writer: Writer): string {
   const [main, ...more] =
-    CLAUSES[condition.type]?.(new Figures(condition, now, writer.format), sayer(writer), writer) ?? [];
+    CLAUSES[condition.type]?.(new ConditionFigures(condition, now, writer.format), sayer(writer), writer) ?? [];
   if (!main) return condition.text ?? "";
   return join([main, ...more], writer);
 }
 
-function join(clauses: readonly Clause[], { t }: Writer): string {
-  return clauses.filter((clause) => clause !== null).reduce((one, other) => t("why.join", { one, other }));
-}
-
 /** What the verdict of a job rests on: the gravest condition, or how the run goes. Null for one that does not run. */
-export function verdictText(job: JobRow, standing: readonly Condition[], now: number, writer: Writer): string | null {
+export function verdictText(
+  job: JobRow & Partial<Pick<Job, "verdictMessage">>,
+  standing: readonly Condition[],
+  now: number,
+  writer: Writer,
+): string | null {
   const [gravest] = standing;
   if (gravest) return conditionText(gravest, now, writer);
+  if (job.verdictMessage) return messageText(job.verdictMessage, writer);
   const calm: readonly Verdict[] = ["Starting", "Undecided", "Progressing", "Finishing"];
   return job.verdict !== null && calm.includes(job.verdict) ? writer.t(`course.${job.verdict}` as MessageKey) : null;
 }
@@ -260,6 +217,29 @@ export function basisText(eta: Eta, writer: Writer): string {
   );
 }
 
+/** Figures that other figures or the sentence say already. */
+const SAID: ReadonlySet<string> = new Set([
+  "hint",
+  "uniformLevel",
+  "uniformClasses",
+  "gradientMetric",
+  "gradientBefore",
+  "gradientUsual",
+  "learningRateAtPeak",
+  "slopeLow",
+  "slopeHigh",
+  "slopeUnit",
+  "axis",
+  "worsening",
+  "rateAtPeak",
+  "othersMove",
+  "lockHeld",
+]);
+
+/** The figures of the evidence that are shown beside the sentence: those that are known, and not in it in words. */
+export const shownFigures = (evidence: NonNullable<Condition["evidence"]>) =>
+  Object.entries(evidence).filter(([name, value]) => value !== null && value !== undefined && !SAID.has(name));
+
 const NAMED_PREFIX = "evidence.";
 /** Names of figures that are points in time. */
 const MOMENTS = /At$|^lastContact$/;
@@ -273,10 +253,16 @@ export function figureText(
 ): readonly [name: string, value: string] {
   const key = NAMED_PREFIX + name;
   const label = isKey(key) ? t(key) : name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
-  if (typeof value !== "number") return [label, value === null || value === undefined ? "—" : value];
+  if (typeof value !== "number") return [label, wordText(name, value ?? "—", isKey, t)];
   if (MOMENTS.test(name)) return [label, format.fullMoment(value) ?? "—"];
   if (/percent/i.test(name)) return [label, format.share(value) ?? "—"];
   if (name === "moneyAtRisk") return [label, format.money(value) ?? "—"];
   if (/seconds($|At)/i.test(name)) return [label, format.stepTime(value) ?? "—"];
   return [label, format.value(value) ?? "—"];
+}
+
+/** A word among the figures: those of closed lists in the viewer's language, others as they are. */
+function wordText(name: string, word: string, isKey: (key: string) => key is MessageKey, t: Writer["t"]): string {
+  const key = name === "phase" ? `phase.${word}` : `common.${word}`;
+  return isKey(key) && (name === "phase" || word === "yes" || word === "no") ? t(key) : (replacedText(word, t) ?? word);
 }

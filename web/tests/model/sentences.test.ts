@@ -3,8 +3,16 @@ import type { Condition, ConditionType } from "../../src/api/types";
 import { isMessageKey, render } from "../../src/i18n/catalogue";
 import en from "../../src/i18n/en";
 import { LANGUAGES, loadCatalogue } from "../../src/i18n/languages";
+import type { Writer } from "../../src/model/clauses";
 import { formatFor } from "../../src/model/format";
-import { basisText, conditionText, figureText, resumedText, summaryText, type Writer } from "../../src/model/sentences";
+import {
+  basisText,
+  conditionText,
+  figureText,
+  resumedText,
+  shownFigures,
+  summaryText,
+} from "../../src/model/sentences";
 import { CONDITIONS } from "../../src/model/verdict";
 import { makeJob, NOW } from "../builders";
 
@@ -22,7 +30,15 @@ const SLOPES = {
   rateAtPeak: "yes",
 };
 const EVIDENCE: Readonly<Record<ConditionType, Evidence>> = {
-  Stalled: { step: 900, seconds: 47, phase: null, limitSeconds: 10, usualGapSeconds: 1.1, where: "a.py:29 in f" },
+  Stalled: {
+    step: 900,
+    seconds: 47,
+    phase: null,
+    limitSeconds: 10,
+    usualGapSeconds: 1.1,
+    gaps: 50,
+    where: "a.py:29 in f",
+  },
   NonFinite: { value: Number.NaN, reports: 12, lastStep: 950 },
   Diverging: { best: 2.1, bestStep: 400, level: 6.4, ratio: 3.05, hint: null },
   RestartLoop: { attempts: 3, bestStep: 1200, lastStep: 1100, ending: "SIGKILL" },
@@ -95,10 +111,10 @@ describe("sentences", async () => {
       "no step for 2h, since step 900; its longest usual gap is 1.1s, the limit 10s; it stands at a.py:29 in f",
     );
     expect(say("Plateaued")).toBe(
-      "no measurable improvement of eval/loss worth having for 2h (steps 900–88,000); slope -0.04% an hour to 0.02% an hour (95 %); if learning rate and data stay as they are, at most 0.31% better by the end; the learning rate is still at its peak: a cool-down usually helps yet",
+      "no measurable improvement of eval/loss worth having for 2h (steps 900–88,000); slope -0.04% to 0.02% an hour (95% interval); if learning rate and data stay as they are, at most 0.31% better by the end; the learning rate is still at its peak: a cool-down usually helps yet",
     );
     expect(say("NonFinite")).toBe("eval/loss is NaN since step 900");
-    expect(say("EvalPlateaued")).toContain("-0.04% per 1,000 steps");
+    expect(say("EvalPlateaued")).toContain("-0.04% to 0.02% per 1,000 steps");
   });
 
   it("leave out the clause whose figures are missing", () => {
@@ -121,6 +137,21 @@ describe("sentences", async () => {
   it("end where the condition ended", () => {
     expect(say("Silent", { evidence: { lastStep: 5 } })).toBe("nothing is heard of the run since step 5");
     expect(say("Slow", { until: NOW - 3600 })).toContain("for 1h");
+  });
+
+  it("name likely causes, and show their figures only there", () => {
+    const evidence = { ...EVIDENCE.Diverging, hint: "as the server says", uniformLevel: Math.LN10, uniformClasses: 10 };
+    expect(say("Diverging", { evidence })).toContain(
+      "likely cause: 2.303 is close to ln 10, the loss of a uniform guess over so many classes",
+    );
+    expect(shownFigures(evidence).map(([name]) => name)).toEqual(["best", "bestStep", "level", "ratio"]);
+  });
+
+  it("say words of closed lists in the viewer's language", async () => {
+    const italian = await writerOf("it");
+    expect(figureText("phase", "eval", isMessageKey, italian)[1]).toBe("valutazione");
+    expect(figureText("phase", "unheard of", isMessageKey, italian)[1]).toBe("unheard of");
+    expect(figureText("value", "0.0 in place of NaN", isMessageKey, italian)[1]).toBe("0.0 al posto di NaN");
   });
 
   it("name figures that have no message as they are called", () => {

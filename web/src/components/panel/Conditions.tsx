@@ -4,7 +4,7 @@ import { useNow } from "../../api/react";
 import type { Condition, Severity } from "../../api/types";
 import { useI18n } from "../../i18n";
 import { isMessageKey } from "../../i18n/catalogue";
-import { conditionText, figureText } from "../../model/sentences";
+import { conditionText, figureText, shownFigures } from "../../model/sentences";
 
 const VARIANTS: Readonly<Record<Severity, "danger" | "warning" | "info">> = {
   critical: "danger",
@@ -47,7 +47,7 @@ export function Conditions({ conditions }: { readonly conditions: readonly Condi
 
 export function Evidence({ evidence }: { readonly evidence: NonNullable<Condition["evidence"]> }) {
   const writer = useI18n();
-  const figures = Object.entries(evidence);
+  const figures = shownFigures(evidence);
   if (figures.length === 0) return null;
   return (
     <dl className="hw-evidence" aria-label={writer.t("job.evidence")}>

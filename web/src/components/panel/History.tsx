@@ -6,6 +6,7 @@ import { useNow } from "../../api/react";
 import type { Seen } from "../../api/store";
 import type { Attempt, Condition, Job } from "../../api/types";
 import { useI18n } from "../../i18n";
+import { messageText } from "../../model/said";
 import { conditionText } from "../../model/sentences";
 import { severityTone } from "../../model/verdict";
 import { Figure } from "../Figure";
@@ -108,7 +109,8 @@ function Ending({ attempt: { ending, endedAt } }: { readonly attempt: Attempt })
 }
 
 function ActionList({ actions }: { readonly actions: Job["actions"] }) {
-  const { t, format } = useI18n();
+  const writer = useI18n();
+  const { t, format } = writer;
   const now = useNow();
   if (actions.length === 0) return <Nothing />;
   return (
@@ -132,7 +134,7 @@ function ActionList({ actions }: { readonly actions: Job["actions"] }) {
               <Figure value={action.by} />
             </Td>
             <Td>
-              {action.outcome ||
+              {(action.outcomeMessage ? messageText(action.outcomeMessage, writer) : action.outcome) ||
                 (action.carriedOut
                   ? t(`carriedOut.${action.carriedOut}`)
                   : action.acknowledgedAt

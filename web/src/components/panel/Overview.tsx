@@ -1,11 +1,12 @@
 /** What a person wants to know first: how far, until when, how well, at what cost; and what speaks against it. */
-import type { ReactNode } from "react";
+import { type ReactNode, useId } from "react";
 import { useAtNow, useNow } from "../../api/react";
 import type { Seen } from "../../api/store";
 import type { Job } from "../../api/types";
 import { useI18n } from "../../i18n";
 import { isKnown } from "../../model/format";
 import { evaluationMetrics, metricName, percentOf, remaining, runTime } from "../../model/job";
+import { messageText } from "../../model/said";
 import { basisText, resumedText, summaryText, verdictText } from "../../model/sentences";
 import { hasEnded, standing, stateTone } from "../../model/verdict";
 import { Cost } from "../Cost";
@@ -19,9 +20,9 @@ export function Overview({ seen }: { readonly seen: Seen<Job> }) {
   const writer = useI18n();
   const { t } = writer;
   const { job } = seen;
+  const heading = useId();
   const conditions = standing(job);
-  // In English the server says more of a run that goes well than its figures alone.
-  const calm = writer.language === "en" ? job.verdictText : verdictText(job, conditions, seen.at, writer);
+  const calm = verdictText(job, conditions, seen.at, writer);
   return (
     <>
       <Headline seen={seen} />
@@ -34,12 +35,17 @@ export function Overview({ seen }: { readonly seen: Seen<Job> }) {
       <section aria-label={t("job.figures")}>
         <Figures seen={seen} />
       </section>
-      {job.warnings.length > 0 && (
-        <ul className="hw-warnings" aria-label={t("job.warnings")}>
-          {job.warnings.map((warning) => (
-            <li key={warning}>{warning}</li>
-          ))}
-        </ul>
+      {job.warningMessages.length > 0 && (
+        <section className="hw-part" aria-labelledby={heading}>
+          <h3 id={heading} className="hw-fact-note">
+            {t("job.warnings")}
+          </h3>
+          <ul className="hw-warnings">
+            {job.warningMessages.map((warning) => (
+              <li key={warning.text}>{messageText(warning, writer)}</li>
+            ))}
+          </ul>
+        </section>
       )}
     </>
   );

@@ -27,6 +27,8 @@ export default {
   "page.notFound": "There is no such page",
   "page.backToJobs": "Back to the jobs",
   "common.unknown": "unknown",
+  "common.yes": "yes",
+  "common.no": "no",
   "common.close": "Close",
   "common.cancel": "Cancel",
   "common.copy": "Copy",

@@ -7,7 +7,9 @@ export default {
   "why.Stalled.usual": "its longest usual gap is {gap}, the limit {limit}",
   "why.Stalled.limit": "the limit here is {limit}",
   "why.Stalled.where": "it stands at {where}",
+  "why.Stalled.lock": "nothing else in the process can run",
   "why.NonFinite": "{metric} is {value} since step {step}",
+  "why.inPlaceOf": "{shown} in place of {real}",
   "why.Diverging": "{metric} has risen from {best} (best, step {bestStep}) to {level}, {ratio}×, and has not come back",
   "why.RestartLoop": {
     one: "{count} attempt in a row ended without passing step {step}",
@@ -26,6 +28,10 @@ export default {
     other: "nothing is heard of rank {ranks}, while {count} others are heard",
   },
   "why.StragglingRank.elsewhere": "rank {rank} stands at another place than the others",
+  "why.StragglingRank.places": {
+    one: "rank {rank} stands at {place}, {count} other at {others}",
+    other: "rank {rank} stands at {place}, {count} others at {others}",
+  },
   "why.Slow": "steps take {ratio}× as long as they did at best ({pace} against {best}), for {duration}",
   "why.Overfitting":
     "{metric} was best at step {bestStep} ({best}) and is {rise} worse now ({level}), while training still improves",
@@ -33,7 +39,7 @@ export default {
   "why.Plateaued": "no measurable improvement of {metric} worth having for {duration} (steps {from}–{to})",
   "why.EvalPlateaued":
     "no measurable improvement of {metric} worth having for {duration} (steps {from}–{to}), while training still improves",
-  "why.slope": "slope {low} to {high} (95 %)",
+  "why.slope": "slope {low} to {high} (95% interval)",
   "why.perHour": "{amount} an hour",
   "why.perSteps": { one: "{amount} a step", other: "{amount} per {count} steps" },
   "why.most": "if learning rate and data stay as they are, at most {amount} better by the end",
@@ -68,6 +74,11 @@ export default {
   "evidence.limitSeconds": "limit",
   "evidence.usualGapSeconds": "longest usual gap",
   "evidence.where": "where",
+  "evidence.gaps": "gaps seen",
+  "evidence.place": "stands at",
+  "evidence.othersPlace": "others stand at",
+  "evidence.others": "others",
+  "evidence.lockHeld": "interpreter lock held",
   "evidence.value": "value",
   "evidence.reports": "reports",
   "evidence.lastStep": "last step",

@@ -4,6 +4,7 @@ import compare from "./compare";
 import fleet from "./fleet";
 import job from "./job";
 import jobs from "./jobs";
+import said from "./said";
 import shell from "./shell";
 import why from "./why";
 import words from "./words";
@@ -12,6 +13,7 @@ export default {
   ...shell,
   ...words,
   ...why,
+  ...said,
   ...jobs,
   ...job,
   ...compare,

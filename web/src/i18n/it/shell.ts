@@ -31,6 +31,8 @@ export default {
   "page.notFound": "Questa pagina non esiste",
   "page.backToJobs": "Torna ai job",
   "common.unknown": "sconosciuto",
+  "common.yes": "sì",
+  "common.no": "no",
   "common.close": "Chiudi",
   "common.cancel": "Annulla",
   "common.copy": "Copia",

@@ -9,7 +9,9 @@ export default {
   "why.Stalled.usual": "il suo intervallo abituale più lungo è {gap}, il limite {limit}",
   "why.Stalled.limit": "qui il limite è {limit}",
   "why.Stalled.where": "è ferma a {where}",
+  "why.Stalled.lock": "nient’altro nel processo può girare",
   "why.NonFinite": "{metric} è {value} dal passo {step}",
+  "why.inPlaceOf": "{shown} al posto di {real}",
   "why.Diverging":
     "{metric} è salita da {best} (migliore, passo {bestStep}) a {level}, {ratio}×, e non è tornata indietro",
   "why.RestartLoop": {
@@ -29,6 +31,10 @@ export default {
     other: "nessuna notizia dal rank {ranks}, mentre altri {count} rispondono",
   },
   "why.StragglingRank.elsewhere": "il rank {rank} è fermo in un punto diverso dagli altri",
+  "why.StragglingRank.places": {
+    one: "il rank {rank} è fermo a {place}, {count} altro a {others}",
+    other: "il rank {rank} è fermo a {place}, altri {count} a {others}",
+  },
   "why.Slow": "un passo dura {ratio}× il suo tempo migliore ({pace} contro {best}), da {duration}",
   "why.Overfitting":
     "{metric} era migliore al passo {bestStep} ({best}) e ora è peggiore del {rise} ({level}), mentre l’addestramento migliora ancora",
@@ -36,7 +42,7 @@ export default {
   "why.Plateaued": "nessun miglioramento misurabile e utile di {metric} da {duration} (passi {from}–{to})",
   "why.EvalPlateaued":
     "nessun miglioramento misurabile e utile di {metric} da {duration} (passi {from}–{to}), mentre l’addestramento migliora ancora",
-  "why.slope": "pendenza da {low} a {high} (95 %)",
+  "why.slope": "pendenza da {low} a {high} (intervallo al 95%)",
   "why.perHour": "{amount} all’ora",
   "why.perSteps": { one: "{amount} a passo", other: "{amount} ogni {count} passi" },
   "why.most": "se tasso di apprendimento e dati restano così, al più {amount} meglio entro la fine",
@@ -72,6 +78,11 @@ export default {
   "evidence.limitSeconds": "limite",
   "evidence.usualGapSeconds": "intervallo abituale più lungo",
   "evidence.where": "dove",
+  "evidence.gaps": "intervalli visti",
+  "evidence.place": "fermo a",
+  "evidence.othersPlace": "gli altri fermi a",
+  "evidence.others": "altri",
+  "evidence.lockHeld": "lock dell’interprete occupato",
   "evidence.value": "valore",
   "evidence.reports": "rapporti",
   "evidence.lastStep": "ultimo passo",

@@ -30,6 +30,8 @@ export default {
   "page.notFound": "このページはありません",
   "page.backToJobs": "ジョブ一覧に戻る",
   "common.unknown": "不明",
+  "common.yes": "はい",
+  "common.no": "いいえ",
   "common.close": "閉じる",
   "common.cancel": "キャンセル",
   "common.copy": "コピー",

@@ -31,6 +31,8 @@ export default {
   "page.notFound": "Esta página não existe",
   "page.backToJobs": "Voltar aos jobs",
   "common.unknown": "desconhecido",
+  "common.yes": "sim",
+  "common.no": "não",
   "common.close": "Fechar",
   "common.cancel": "Cancelar",
   "common.copy": "Copiar",

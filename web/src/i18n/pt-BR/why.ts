@@ -9,7 +9,9 @@ export default {
   "why.Stalled.usual": "seu maior intervalo habitual é {gap}, o limite é {limit}",
   "why.Stalled.limit": "o limite aqui é {limit}",
   "why.Stalled.where": "está parado em {where}",
+  "why.Stalled.lock": "nada mais no processo consegue rodar",
   "why.NonFinite": "{metric} é {value} desde o passo {step}",
+  "why.inPlaceOf": "{shown} no lugar de {real}",
   "why.Diverging": "{metric} subiu de {best} (melhor, passo {bestStep}) para {level}, {ratio}×, e não voltou",
   "why.RestartLoop": {
     one: "{count} tentativa seguida terminou sem ultrapassar o passo {step}",
@@ -28,6 +30,10 @@ export default {
     other: "nenhuma notícia do rank {ranks}, enquanto outros {count} respondem",
   },
   "why.StragglingRank.elsewhere": "o rank {rank} está parado em um ponto diferente dos outros",
+  "why.StragglingRank.places": {
+    one: "o rank {rank} está parado em {place}, {count} outro em {others}",
+    other: "o rank {rank} está parado em {place}, outros {count} em {others}",
+  },
   "why.Slow": "um passo leva {ratio}× o seu melhor tempo ({pace} contra {best}), há {duration}",
   "why.Overfitting":
     "{metric} foi melhor no passo {bestStep} ({best}) e agora está {rise} pior ({level}), enquanto o treino ainda melhora",
@@ -35,7 +41,7 @@ export default {
   "why.Plateaued": "nenhuma melhora mensurável e útil de {metric} há {duration} (passos {from}–{to})",
   "why.EvalPlateaued":
     "nenhuma melhora mensurável e útil de {metric} há {duration} (passos {from}–{to}), enquanto o treino ainda melhora",
-  "why.slope": "inclinação de {low} a {high} (95 %)",
+  "why.slope": "inclinação de {low} a {high} (intervalo de 95%)",
   "why.perHour": "{amount} por hora",
   "why.perSteps": { one: "{amount} por passo", other: "{amount} a cada {count} passos" },
   "why.most": "se taxa de aprendizado e dados ficarem assim, no máximo {amount} melhor até o fim",
@@ -71,6 +77,11 @@ export default {
   "evidence.limitSeconds": "limite",
   "evidence.usualGapSeconds": "maior intervalo habitual",
   "evidence.where": "onde",
+  "evidence.gaps": "intervalos vistos",
+  "evidence.place": "parado em",
+  "evidence.othersPlace": "os outros parados em",
+  "evidence.others": "outros",
+  "evidence.lockHeld": "lock do interpretador ocupado",
   "evidence.value": "valor",
   "evidence.reports": "relatórios",
   "evidence.lastStep": "último passo",
