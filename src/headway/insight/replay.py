@@ -13,6 +13,7 @@ from typing import Any
 from headway.insight.assess import RunInsight
 from headway.insight.eta import EtaEstimate, EtaEstimator
 from headway.insight.findings import Assessment, Evidence, Finding
+from headway.insight.total import total_wrong
 from headway.protocol.report import Point
 from headway.protocol.verdict import ConditionType, Severity, Verdict
 
@@ -52,6 +53,8 @@ class Replay:
     """In the order in which they were detected."""
     timeline: tuple[Shown, ...]
     points: int
+    judged_by: str | None = None
+    """The metric that says how well it learns; None where there is none."""
 
     @property
     def healthy(self) -> bool:
@@ -95,11 +98,19 @@ class Watcher:
     ended: list[ReplayedCondition] = field(default_factory=list)
     timeline: list[Shown] = field(default_factory=list)
     last: Assessment | None = None
+    highest: int = 0
+    """The furthest step so far."""
+    surpassed_at: float = math.nan
+    """When the run passed its total."""
 
     def see(self, point: Point) -> Assessment:
         """Take in one point, and note what has changed."""
         self.insight.observe(point, total_steps=self.total_steps)
-        self.last = assessment = self.insight.assess(point.t)
+        if self.highest <= (self.total_steps or 0) < point.step:
+            self.surpassed_at = point.t
+        self.highest = max(self.highest, point.step)
+        others = total_wrong(self.highest, self.total_steps, self.surpassed_at)
+        self.last = assessment = self.insight.assess(point.t, others=others)
         if assessment.findings or self.standing:
             found = {(finding.type, finding.metric): finding for finding in assessment.findings}
             for key in [key for key in self.standing if key not in found]:
@@ -148,4 +159,5 @@ def replay(
         conditions=tuple(conditions),
         timeline=tuple(watcher.timeline),
         points=count,
+        judged_by=watcher.insight.primary,
     )

@@ -51,6 +51,8 @@ def _read_folder(folder: Path) -> Log:
 
 
 def _read_file(path: Path) -> Log:
+    if path.exists() and not path.is_file():
+        raise InvalidError(f"{path} is no regular file: save what it holds into one, and check that")
     with path.open("rb") as file:
         head = file.read(4096)
     if not head.strip():

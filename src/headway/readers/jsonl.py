@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from headway.errors import InvalidError
-from headway.readers.log import STEP_NAMES, TIME_NAMES, Log, Reading, choose, read_text, to_points, whole
+from headway.readers.log import (
+    STEP_NAMES,
+    TIME_NAMES,
+    Log,
+    Reading,
+    by_epoch,
+    choose,
+    finite,
+    parse_json,
+    read_text,
+    to_points,
+)
 from headway.readers.trainer_state import numbers
 
 
@@ -32,10 +42,7 @@ def read_jsonl(path: Path) -> Log:
 def _objects(path: Path, warnings: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     text = read_text(path)
     if text.lstrip().startswith("["):
-        try:
-            rows = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InvalidError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
+        rows = parse_json(text, str(path))
         located = [(f"{path}, element {index}", row) for index, row in enumerate(rows)]
     else:
         located = []
@@ -43,13 +50,13 @@ def _objects(path: Path, warnings: list[str]) -> Iterator[tuple[str, dict[str, A
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
+            where = f"{path}, line {number}"
             try:
-                located.append((f"{path}, line {number}", json.loads(line)))
-            except json.JSONDecodeError as error:
-                if number == len(lines):
-                    warnings.append(f"line {number} is cut off and was left out")
-                    continue
-                raise InvalidError(f"{path}, line {number}: not JSON ({error.msg})") from error
+                located.append((where, parse_json(line, where)))
+            except InvalidError:
+                if number < len(lines):
+                    raise
+                warnings.append(f"line {number} is cut off and was left out")
     for where, row in located:
         if not isinstance(row, dict):
             raise InvalidError(f"{where} is not an object")
@@ -62,14 +69,26 @@ def _readings(objects: list[tuple[str, dict[str, Any]]], warnings: list[str]) ->
     time_name = choose(names, TIME_NAMES)
     if step_name is None:
         return
+    rows = _rows(objects, step_name, time_name, warnings)
+    yield from by_epoch(rows, warnings) if step_name.lower() == "epoch" else rows
+
+
+def _rows(
+    objects: list[tuple[str, dict[str, Any]]], step_name: str, time_name: str | None, warnings: list[str]
+) -> Iterator[Reading]:
     without = 0
     for where, row in objects:
-        values = dict(numbers(row, ()))
+        values = {_own(name): value for name, value in numbers(row, ())}
         step = values.pop(step_name, None)
         time = values.pop(time_name, math.nan) if time_name is not None else math.nan
         if step is None:
             without += 1
             continue
-        yield Reading(whole(step, where), time, values)
+        yield Reading(finite(step, where), time, values)
     if without:
         warnings.append(f"{without} objects without {step_name} were left out")
+
+
+def _own(name: str) -> str:
+    """A metric's own name, where it lies in an object that is called ``metrics``."""
+    return name.removeprefix("metrics/")

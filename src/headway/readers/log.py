@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from headway.errors import InvalidError
 from headway.protocol.report import Cell, Point
@@ -30,14 +33,14 @@ class Log:
     points: tuple[Point, ...]
     total_steps: int | None = None
     warnings: tuple[str, ...] = ()
-    """What was left out, and why."""
+    """What was left out, and why; what was made up of what."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Numbers logged at one step; several readings may share a step."""
 
-    step: int
+    step: float
     time: float
     values: Mapping[str, float]
 
@@ -51,12 +54,13 @@ def to_points(readings: Iterable[Reading]) -> Iterator[Point]:
             origin = reading.time
         t = reading.time - origin if origin is not None else math.nan
         cells = {name: Cell(value) for name, value in reading.values.items()}
-        if open_point is not None and open_point.step == reading.step and _agree(open_point.metrics, cells):
+        step = round(reading.step)
+        if open_point is not None and open_point.step == step and _agree(open_point.metrics, cells):
             open_point = open_point._replace(metrics={**open_point.metrics, **cells})
             continue
         if open_point is not None and open_point.metrics:
             yield open_point
-        open_point = Point(reading.step, t, cells)
+        open_point = Point(step, t, cells)
     if open_point is not None and open_point.metrics:
         yield open_point
 
@@ -81,24 +85,52 @@ def choose(names: Iterable[str], wanted: tuple[str, ...]) -> str | None:
     return next((known[name] for name in wanted if name in known), None)
 
 
-def whole(value: float, where: str) -> int:
-    """A step as an integer.
+def finite(value: float, where: str) -> float:
+    """A step as it is.
 
     Raises:
         InvalidError: it is not a finite number.
     """
     if not math.isfinite(value):
         raise InvalidError(f"{where}: the step is {value}")
-    return round(value)
+    return value
+
+
+def by_epoch(readings: Iterable[Reading], warnings: list[str]) -> Iterator[Reading]:
+    """Readings whose steps are epochs. Where those are fractions, what was logged at one of them is a step, counted from 0."""
+    rows = list(readings)
+    if all(float(row.step).is_integer() for row in rows):
+        yield from rows
+        return
+    warnings.append("there is no step, and epochs are fractions: each epoch that was logged is counted as a step")
+    for step, (_, same) in enumerate(groupby(rows, key=lambda row: row.step)):
+        yield from (replace(row, step=step) for row in same)
 
 
 def read_text(path: Path) -> str:
-    """Text of a file in UTF-8, with or without a byte order mark.
+    """Text of a file in UTF-8, with or without a byte order mark, or in UTF-16 with one.
 
     Raises:
         InvalidError: it is not text.
     """
+    data = path.read_bytes()
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and data[2:64].count(0) * 2 == len(data[2:64])
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidError(f"{path} is not a text file in UTF-8 (byte {error.start})") from error
+
+
+def parse_json(text: str, where: str) -> Any:
+    """A JSON document; ``where`` is what a message begins with.
+
+    Raises:
+        InvalidError: it is none, or nested too deeply to be a log.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        line = f", line {error.lineno}" if "\n" in text.rstrip("\n") else ""
+        raise InvalidError(f"{where}{line}: not JSON ({error.msg})") from error
+    except (RecursionError, ValueError) as error:  # the latter: an integer of thousands of digits
+        raise InvalidError(f"{where}: not a log ({error})") from error

@@ -7,6 +7,7 @@ Checksums are not compared. A file that is still being written ends in a torn fr
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,9 @@ _SCALARS: Final = {5: ("<f", 4), 6: ("<d", 8)}
 """Fields of a tensor that hold floats and doubles."""
 _TYPES: Final = {1: ("<f", 4), 2: ("<d", 8), 3: ("<i", 4), 9: ("<q", 8), 19: ("<e", 2)}
 """Format and size of a tensor's element by its type number."""
+
+_MANY: Final = 20
+"""So many points within a second were written by a converter, not by a training run."""
 
 _Field = tuple[int, int, int | bytes]
 
@@ -45,6 +49,9 @@ def read_events(path: Path) -> Log:
     for file in files:
         scalars.extend(_scalars(file, warnings))
     points = tuple(to_points(_readings(scalars)))
+    if len(points) >= _MANY and points[-1].t - points[0].t < 1:
+        points = tuple(point._replace(t=math.nan) for point in points)
+        warnings.append("its times are those of a conversion, and were left out")
     if not points:
         raise InvalidError(f"{path} holds no scalars")
     return Log(path=path, format="tensorboard", points=points, warnings=tuple(warnings))
@@ -78,7 +85,7 @@ def _scalars(path: Path, warnings: list[str]) -> Iterator[tuple[float, int, str,
         if number == 1 and (len(data) < 16 or b"brain.Event" not in data[at + 12 : min(end, at + 64)]):
             raise InvalidError(f"{path} is not a TensorBoard event file: its first record names no event version")
         if end + 4 > len(data):
-            warnings.append(f"{path.name}: record {number} is cut off (byte {at:,}) and was left out")
+            warnings.append(f"record {number} (byte {at:,} of {path.name}) is cut off and was left out")
             return
         try:
             yield from _event(data[at + 12 : end])

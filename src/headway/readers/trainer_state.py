@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from headway.errors import InvalidError
-from headway.readers.log import Log, Reading, parse_number, read_text, to_points
+from headway.readers.log import Log, Reading, finite, parse_json, parse_number, read_text, to_points
 
 _SUMMARY: Final = "train_runtime"
 """Marks the entry that sums up the whole run; its loss is a mean over all of it."""
@@ -22,10 +21,7 @@ def read_trainer_state(path: Path) -> Log:
     Raises:
         InvalidError: it is not JSON, or has no log history; the message says where.
     """
-    try:
-        document = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise InvalidError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
+    document = parse_json(read_text(path), str(path))
     history = document.get("log_history") if isinstance(document, dict) else None
     if not isinstance(history, list):
         raise InvalidError(f"{path} has no list log_history: it is not a trainer_state.json")
@@ -49,9 +45,9 @@ def _readings(path: Path, history: list[Any]) -> Iterator[Reading]:
         if _SUMMARY in entry:
             continue
         step = entry.get("step")
-        if not isinstance(step, int):
+        if isinstance(step, bool) or not isinstance(step, (int, float)):
             raise InvalidError(f"{where} has no step")
-        yield Reading(step, math.nan, dict(numbers(entry)))
+        yield Reading(finite(_float(step), where), math.nan, dict(numbers(entry)))
 
 
 def numbers(entry: Mapping[str, Any], skip: tuple[str, ...] = ("step",)) -> Iterator[tuple[str, float]]:
@@ -62,7 +58,7 @@ def numbers(entry: Mapping[str, Any], skip: tuple[str, ...] = ("step",)) -> Iter
         if isinstance(value, dict):
             yield from ((f"{name}/{inner}", number) for inner, number in numbers(value, ()))
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield name, float(value)
+            yield name, _float(value)
         elif isinstance(value, str):
             try:
                 number = parse_number(value)
@@ -70,3 +66,11 @@ def numbers(entry: Mapping[str, Any], skip: tuple[str, ...] = ("step",)) -> Iter
                 continue
             if number is not None:
                 yield name, number
+
+
+def _float(value: float) -> float:
+    """The value, or infinity where an integer has no place in a float."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

@@ -10,13 +10,14 @@ import math
 from typing import Final
 
 from headway.insight.findings import Finding
+from headway.insight.total import total_wrong
 from headway.protocol.job import State
 from headway.protocol.report import EndingKind
 from headway.protocol.verdict import ConditionType
 from headway.tracking.attempts import AttemptState
 from headway.tracking.conditions import end_all, merge
 from headway.tracking.patience import MISSED, Patience, silence_limit
-from headway.tracking.progress import Overall, overall
+from headway.tracking.progress import overall
 from headway.tracking.ranks import stragglers
 from headway.tracking.restarts import restart_loop
 from headway.tracking.saving import checkpoint_late
@@ -76,7 +77,7 @@ def sweep(job: TrackedJob, now: float, listening_since: float, patience: Patienc
         *_silent(job, now, listening_since, patience),
         *stragglers(job, now, listening_since, patience),
         *restart_loop(job),
-        *_total_wrong(where),
+        *total_wrong(where.step, where.total, where.here.step_at or math.nan),
         *checkpoint_late(job, now),
     ]
     job.conditions, turned = merge(job.conditions, findings, _OWNED, now, where.step)
@@ -115,20 +116,5 @@ def _silent(job: TrackedJob, now: float, listening_since: float, patience: Patie
             since_step=step,
             evidence={"lastContact": heard, "lastStep": step, "limitSeconds": limit},
             text="no contact with the run" + (f" since step {step}" if step is not None else ""),
-        )
-    ]
-
-
-def _total_wrong(where: Overall) -> list[Finding]:
-    step, total = where.step, where.total
-    if step is None or total is None or step <= total:
-        return []
-    return [
-        Finding(
-            type=ConditionType.TOTAL_WRONG,
-            since_t=where.here.step_at or math.nan,
-            since_step=total + 1,
-            evidence={"step": step, "totalSteps": total},
-            text=f"step {step} is past the announced total of {total}",
         )
     ]

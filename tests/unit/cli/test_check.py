@@ -149,3 +149,32 @@ def test_a_folder_without_a_log_says_what_was_looked_for(tmp_path: Path) -> None
     assert (code, out) == (2, "")
     assert "metrics.csv" in err
     assert "checkpoint-*" in err
+
+
+def test_a_metric_of_ones_own(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.csv", stuck=False)
+    path.write_text(path.read_text(encoding="utf-8").replace("loss", "my_score"), encoding="utf-8")
+    code, out, said = check(str(path))
+    assert (code, out) == (2, "")
+    assert "my_score" in said
+    assert "--metric" in said
+    code, out, said = check(str(path), "--metric", "my_score")
+    assert code == 0
+    assert "my_score falls" in out
+    assert "--direction max" in said
+    code, found = document(str(path), "--metric", "my_score", "--direction", "max", "--total-steps", "3000")
+    assert (code, found["verdict"]) != (0, "Progressing")
+    code, _, said = check(str(path), "--direction", "max")
+    assert (code, "--metric" in said) == (2, True)
+
+
+def test_more_steps_than_the_total(tmp_path: Path) -> None:
+    code, found = document(str(write(tmp_path / "log.csv", stuck=False)), "--total-steps", "1000")
+    wrong = next(one for one in found["conditions"] if one["type"] == "TotalWrong")
+    assert (wrong["sinceStep"], wrong["detectedStep"], wrong["evidence"]) == (
+        1001,
+        1010,
+        {"step": 3000, "totalSteps": 1000},
+    )
+    assert (code, found["verdict"]) == (0, "TotalWrong")
+    assert "TotalWrong since step 1,001" in check(str(tmp_path / "log.csv"), "--total-steps", "1000")[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import os
 import struct
 from collections.abc import Iterable
 from pathlib import Path
@@ -120,7 +121,7 @@ def test_any_table_with_a_step_column(tmp_path: Path, delimiter: str) -> None:
     rows = [["Step", "split", "Loss"], ["1", "train", "3.0"], ["2", "train", "N/A"], ["3.0", "test", "-inf"]]
     log = read(tmp_path, "log.txt", "\ufeff" + "\n".join(delimiter.join(row) for row in rows) + "\n")
     assert plain(log.points) == [(1, {"Loss": 3.0}), (3, {"Loss": -math.inf})]
-    assert log.warnings == ("column split holds text and was left out",)
+    assert log.warnings == ("column split holds text (line 2: 'train') and was left out",)
 
 
 def test_a_table_that_is_still_being_written_or_was_begun_anew(tmp_path: Path) -> None:
@@ -217,3 +218,58 @@ def test_a_damaged_event_names_its_record(tmp_path: Path) -> None:
     bad = struct.pack("<QI", 3, 0) + b"\x2a\xff\x01" + b"\0\0\0\0"
     with pytest.raises(InvalidError, match="record 3"):
         read(tmp_path, "events.out.tfevents.d", good + bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("text.csv", "step,loss\n1,abc\n2,1.0\n", "column loss holds text (line 2: 'abc')"),
+        ("steps.csv", "step\n1\n2\n", "no row with numbers but those of step"),
+        ("wide.csv", "step,loss\n1," + "9" * 200_000 + "\n", "wide.csv, line 2: no table"),
+        ("deep.json", "[" * 100_000, "deep.json: not a log"),
+        ("digits.jsonl", '{"step": ' + "9" * 5_000 + ', "loss": 1}\n{"step": 2, "loss": 1}\n', "line 1: not a log"),
+        ("far.jsonl", '{"step": ' + "9" * 400 + ', "loss": 1}\n', "line 1: the step is inf"),
+    ],
+)
+def test_what_cannot_be_read_says_where(tmp_path: Path, name: str, content: str, said: str) -> None:
+    with pytest.raises(InvalidError) as caught:
+        read(tmp_path, name, content)
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_no_file_is_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidError, match="no regular file"):
+        read_log(tmp_path / "pipe")
+
+
+def test_other_countries_and_systems(tmp_path: Path) -> None:
+    log = read(tmp_path, "comma.csv", "step;loss;lr\n1;2,5;1e-4\n2;2,25;0,0001\n")
+    assert plain(log.points) == [(1, {"loss": 2.5, "lr": 1e-4}), (2, {"loss": 2.25, "lr": 1e-4})]
+    log = read(tmp_path, "wide.csv", "step,loss\r\n1,2.5\r\n".encode("utf-16"))
+    assert plain(log.points) == [(1, {"loss": 2.5})]
+
+
+def test_an_export_of_wandb(tmp_path: Path) -> None:
+    header = '"Step","my - run - train/loss","my - run - train/loss__MIN","my - run - train/loss__MAX"\n'
+    assert plain(read(tmp_path, "one.csv", header + '"1","2","2","2"\n').points) == [(1, {"train/loss": 2.0})]
+    several = read(tmp_path, "two.csv", '"Step","a - loss","b - loss"\n"1","2","3"\n')
+    assert plain(several.points) == [(1, {"a - loss": 2.0, "b - loss": 3.0})]
+
+
+def test_epochs_by_fractions(tmp_path: Path) -> None:
+    """Rounded, they would put hundreds of points on one step."""
+    log = read(tmp_path, "log.csv", "epoch,loss,lr\n0.0,3,\n0.0,,1\n0.25,2,\n0.5,1,\n")
+    assert plain(log.points) == [(0, {"loss": 3.0, "lr": 1.0}), (1, {"loss": 2.0}), (2, {"loss": 1.0})]
+    assert "counted as a step" in log.warnings[0]
+    log = read(tmp_path, "log.jsonl", '{"epoch": 0.5, "metrics": {"loss": 3}}\n{"epoch": 1, "metrics": {"loss": 2}}\n')
+    assert plain(log.points) == [(0, {"loss": 3.0}), (1, {"loss": 2.0})]
+
+
+def test_events_that_were_converted_have_no_times(tmp_path: Path) -> None:
+    log = read(tmp_path, "x.tfevents", frames(*(event(step, 5.0 + step / 1000, loss=1.0) for step in range(30))))
+    assert all(math.isnan(point.t) for point in log.points)
+    assert "conversion" in log.warnings[0]
+    log = read(tmp_path, "x.tfevents", frames(*(event(step, 5.0 + step, loss=1.0) for step in range(30))))
+    assert log.points[-1].t == 29.0

@@ -19,13 +19,14 @@ def judgement(log: Log, found: Replay, width: int | None) -> list[str]:
     """Lines that are at most ``width`` wide; None: as wide as they come."""
     first, last = log.points[0].step, log.points[-1].step
     of = f" of {wording.step(found.total_steps)}" if found.total_steps else ""
+    points = "point" if found.points == 1 else "points"
     lines = [
-        f"{log.path} ({log.format}): {wording.step(found.points)} points, steps {wording.step(first)} to "
+        f"{log.path} ({log.format}): {wording.step(found.points)} {points}, steps {wording.step(first)} to "
         f"{wording.step(last)}{of}"
     ]
     standing = [_standing(found, finding.type, finding.metric) for finding in found.final.findings]
     if not standing or standing[0].type.value != found.final.verdict.value:
-        lines += _wrapped(f"{found.final.verdict.value}: {found.final.text}", width, "")
+        lines += _wrapped(f"{found.final.verdict.value}: {found.final.text}", width, "", "  ")
     if found.eta is not None and found.eta.seconds > 0:
         eta = found.eta
         lines.append(
@@ -39,12 +40,22 @@ def judgement(log: Log, found: Replay, width: int | None) -> list[str]:
     for condition in over:
         lines += _condition(condition, width)
     if len(found.timeline) > 1:
-        lines += ["", *_wrapped(f"An online watcher would have shown {_timeline(found)}.", width, "")]
+        lines += ["", *_wrapped(f"An online watcher would have shown {_timeline(found)}.", width, "", "  ")]
     for note in found.final.notes:
         lines += _wrapped(f"Note: {note}.", width, "")
     if found.total_steps is None:
-        lines.append("The file does not say how long the run was to be; --total-steps makes the judgement sharper.")
+        lines += _wrapped(
+            "The file does not say how long the run was to be; --total-steps makes the judgement sharper.", width, ""
+        )
     return lines
+
+
+def named(log: Log) -> str:
+    """Names of a log's metrics, as far as they fit into a sentence."""
+    names = sorted({name for point in log.points for name in point.metrics})
+    return ", ".join(names[:_MOST_SHOWN]) + (
+        f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    )
 
 
 def _standing(found: Replay, kind: object, metric: str | None) -> ReplayedCondition:
@@ -52,7 +63,8 @@ def _standing(found: Replay, kind: object, metric: str | None) -> ReplayedCondit
 
 
 def _condition(condition: ReplayedCondition, width: int | None) -> list[str]:
-    head = f"{condition.type.value} of {condition.metric} since step {wording.step(condition.since_step)}"
+    of = "" if condition.metric is None else f" of {condition.metric}"
+    head = f"{condition.type.value}{of} since step {wording.step(condition.since_step)}"
     head += f", seen at step {wording.step(condition.detected_step)}"
     if condition.until_step is not None:
         head += f", withdrawn at step {wording.step(condition.until_step)}"
@@ -67,14 +79,14 @@ def _timeline(found: Replay) -> str:
     return ", ".join(shown)
 
 
-def _wrapped(text: str, width: int | None, indent: str) -> list[str]:
+def _wrapped(text: str, width: int | None, indent: str, hanging: str | None = None) -> list[str]:
     if width is None:
         return [indent + text]
     return textwrap.wrap(
         text,
         max(20, width),
         initial_indent=indent,
-        subsequent_indent=indent,
+        subsequent_indent=indent if hanging is None else hanging,
         break_on_hyphens=False,
         break_long_words=False,
     )
