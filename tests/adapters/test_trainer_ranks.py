@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from headway.client.client import Client
 from headway.errors import NotFoundError
 from headway.protocol.job import State
 from headway.testing.live import LiveServer
+from headway.testing.waiting import wait_until
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -59,13 +59,6 @@ def start(server: LiveServer, tmp_path: Path) -> Iterator[Callable[..., subproce
         process.communicate(timeout=60)
 
 
-def wait_until(condition: Callable[[], Any], timeout: float = 120.0) -> None:
-    end = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.2)
-
-
 def told(folder: Path) -> list[dict[str, Any]]:
     return [json.loads((folder / f"told-{rank}.json").read_text()) for rank in range(2)]
 
@@ -102,9 +95,9 @@ def test_both_ranks_save_and_stop_at_one_step(
             return 0
 
     process = start(name, script)
-    wait_until(lambda: step() > 20)
+    wait_until(lambda: step() > 20, timeout=120.0)
     client.checkpoint(name)
-    wait_until(lambda: client.job(name).checkpoint is not None)
+    wait_until(lambda: client.job(name).checkpoint is not None, timeout=120.0)
     saved = client.job(name).checkpoint
     assert saved is not None
     assert saved.path == str(saved_at(tmp_path, saved.step))

@@ -17,6 +17,7 @@ from headway.protocol.lifecycle import LifecycleKind
 from headway.protocol.report import Checkpoint, EndingKind
 from headway.testing.fleet import Fleet
 from headway.testing.live import live_server
+from headway.testing.waiting import wait_until
 
 PATIENT = HubSettings(heartbeat=600.0)
 """No runner stands behind these jobs: nothing is lost for want of its word."""
@@ -58,14 +59,6 @@ def expect(locator):
     return expected(locator)
 
 
-def until(check, what, seconds=20.0):
-    deadline = time.monotonic() + seconds
-    while not (found := check()):
-        assert time.monotonic() < deadline, f"it did not come: {what}"
-        time.sleep(0.05)
-    return found
-
-
 def parameter(page, name):
     return parse_qs(page.evaluate("location.search.slice(1)")).get(name, [None])[0]
 
@@ -102,13 +95,13 @@ def test_dragging_zooms_all_charts_and_the_way_back(server, fleet, open_page):
     figure = chart(page, "loss · eval_loss")
     whole = figure.locator("canvas").screenshot()
     drag(page, figure, 0.25, 0.5)
-    first = until(lambda: zoom(page), "a range in the address")
+    first = wait_until(lambda: zoom(page), "a range in the address")
     assert 60 < first[0] < 140
     assert 160 < first[1] < 240
     assert figure.locator("canvas").screenshot() != whole
 
     drag(page, figure, 0.5, 0.25, shift=True)
-    moved = until(lambda: zoom(page) != first and zoom(page), "the range moved")
+    moved = wait_until(lambda: zoom(page) != first and zoom(page), "the range moved")
     assert moved[0] > first[0]
     assert moved[1] - moved[0] == pytest.approx(first[1] - first[0], rel=1e-3)
 
@@ -116,13 +109,13 @@ def test_dragging_zooms_all_charts_and_the_way_back(server, fleet, open_page):
     chart(again, "loss · eval_loss")
     expect(again.get_by_role("button", name="Show all")).to_be_visible()
     page.get_by_role("button", name="Show all").click()
-    until(lambda: zoom(page) is None, "everything shown")
+    wait_until(lambda: zoom(page) is None, "everything shown")
     expect(page.get_by_role("button", name="Show all")).to_have_count(0)
 
     drag(page, figure, 0.25, 0.5)
-    until(lambda: zoom(page), "a range in the address")
+    wait_until(lambda: zoom(page), "a range in the address")
     figure.locator(".u-over").dblclick()
-    until(lambda: zoom(page) is None, "everything shown after a double click")
+    wait_until(lambda: zoom(page) is None, "everything shown after a double click")
 
 
 def test_the_wheel_zooms_where_the_pointer_is(server, fleet, open_page):
@@ -133,7 +126,7 @@ def test_the_wheel_zooms_where_the_pointer_is(server, fleet, open_page):
     page.keyboard.down("Control")
     page.mouse.wheel(0, -200)
     page.keyboard.up("Control")
-    begin, end = until(lambda: zoom(page), "a range in the address")
+    begin, end = wait_until(lambda: zoom(page), "a range in the address")
     at = 1 + 0.75 * 399
     assert (at - begin) / (end - begin) == pytest.approx(0.75, abs=0.05)
 
@@ -152,12 +145,12 @@ def test_the_keyboard_reads_zooms_and_returns(server, fleet, open_page):
     page.keyboard.press("ArrowLeft")
     expect(said).to_contain_text("step 390")
     page.keyboard.press("+")
-    begin, end = until(lambda: zoom(page), "a range in the address")
+    begin, end = wait_until(lambda: zoom(page), "a range in the address")
     assert begin < 390 < end
     page.keyboard.press("Shift+ArrowLeft")
-    until(lambda: zoom(page)[0] < begin, "the range moved")
+    wait_until(lambda: zoom(page)[0] < begin, "the range moved")
     page.keyboard.press("Escape")
-    until(lambda: zoom(page) is None, "everything shown")
+    wait_until(lambda: zoom(page) is None, "everything shown")
     expect(page.locator(".hw-panel")).to_be_visible()
 
 
@@ -174,7 +167,9 @@ def test_scale_axis_and_smoothing_stand_in_the_address(server, fleet, open_page)
 
     page.get_by_role("button", name="Time", exact=True).click()
     page.get_by_label("Smoothing").select_option("strong")
-    until(lambda: (parameter(page, "x"), parameter(page, "smooth")) == ("time", "strong"), "settings in the address")
+    wait_until(
+        lambda: (parameter(page, "x"), parameter(page, "smooth")) == ("time", "strong"), "settings in the address"
+    )
     expect(page.get_by_role("button", name="Epoch", exact=True)).to_be_disabled()  # the job tells of no epochs
 
 
@@ -240,7 +235,7 @@ def names(page):
 def test_runs_are_ranked_and_the_best_is_marked(server, fleet, open_page):
     page = open_page(server, RUNS)
     # What is no number ranks worst, whatever it reached before, and moves nobody else.
-    until(lambda: names(page) == ["better", "learner", "broken"], "ranked by loss")
+    wait_until(lambda: names(page) == ["better", "learner", "broken"], "ranked by loss")
     table = page.get_by_role("table", name="Runs ranked by loss")
     best = table.get_by_role("row").filter(has=page.get_by_role("link", name="better"))
     expect(best.get_by_text("Best of all:").first).to_be_attached()
@@ -251,7 +246,7 @@ def test_runs_are_ranked_and_the_best_is_marked(server, fleet, open_page):
     expect(table.get_by_role("columnheader", name="seed", exact=True)).to_be_visible()  # one run has none
     expect(chart(page, "loss").locator(".hw-chart__legend .hw-chart__entry")).to_have_count(3)
     page.get_by_role("button", name="Rank by eval_loss").click()
-    until(lambda: parameter(page, "by") == "eval_loss", "the metric in the address")
+    wait_until(lambda: parameter(page, "by") == "eval_loss", "the metric in the address")
     expect(page.get_by_role("table", name="Runs ranked by eval_loss")).to_be_visible()
     assert names(page) == ["better", "learner", "broken"]
 
@@ -261,32 +256,32 @@ def test_runs_are_chosen_in_the_list_in_the_menu_and_left_out_again(server, flee
     page.get_by_role("button", name="Choose runs").click()
     page.get_by_role("textbox", name="Find by name").fill("LEARN")
     page.get_by_role("menuitem").or_(page.get_by_role("option")).get_by_text("learner").click()
-    until(lambda: names(page) == ["learner"], "the chosen run")
+    wait_until(lambda: names(page) == ["learner"], "the chosen run")
     page.get_by_role("textbox", name="Find by name").fill("bett")
     page.get_by_role("menuitem").or_(page.get_by_role("option")).get_by_text("better").click()
     page.keyboard.press("Escape")
-    until(lambda: names(page) == ["better", "learner"], "both runs")
+    wait_until(lambda: names(page) == ["better", "learner"], "both runs")
     expect(page.get_by_text("(2 are the same)")).to_be_visible()
     page.get_by_role("button", name="Remove better").click()
-    until(lambda: names(page) == ["learner"], "one run")
+    wait_until(lambda: names(page) == ["learner"], "one run")
     page.go_back()
-    until(lambda: names(page) == ["better", "learner"], "both runs again")
+    wait_until(lambda: names(page) == ["better", "learner"], "both runs again")
 
     page.goto(server.url)
     for name in ("learner", "broken"):
         page.get_by_role("checkbox", name=f"Select {name}").check()
     page.get_by_role("link", name="Compare").last.click()
-    until(lambda: sorted(names(page)) == ["broken", "learner"], "the runs chosen in the list")
+    wait_until(lambda: sorted(names(page)) == ["broken", "learner"], "the runs chosen in the list")
 
 
 def test_a_run_that_is_gone_is_said(server, fleet, open_page):
     page = open_page(server, "/compare?" + urlencode({"job": ["nlp/learner", "nlp/nowhere"]}, doseq=True))
     expect(page.get_by_text("1 chosen run is not there any more.")).to_be_visible()
-    until(lambda: names(page) == ["learner"], "the other run")
+    wait_until(lambda: names(page) == ["learner"], "the other run")
 
 
 def test_the_fleet_says_what_runs_what_goes_nowhere_and_what_ends(server, fleet, open_page):
-    until(lambda: server.job(JobKey("vision", "broken")).verdict == "NonFinite", "the verdict")
+    wait_until(lambda: server.job(JobKey("vision", "broken")).verdict == "NonFinite", "the verdict")
     fleet.add("waiting", namespace="vision", owner="ana", devices_per_node=4)
     fleet.add("silentish", namespace="vision", owner="ana")  # says nothing of its devices
     page = open_page(server, "/fleet")
@@ -307,7 +302,9 @@ def test_the_fleet_says_what_runs_what_goes_nowhere_and_what_ends(server, fleet,
     estimated = {
         job.name for name in ("learner", "better", "broken") for job in [find(server, name)] if job.eta is not None
     }
-    until(lambda: {*ends.get_by_role("listitem").locator("a").all_inner_texts()} == estimated, "what has an estimate")
+    wait_until(
+        lambda: {*ends.get_by_role("listitem").locator("a").all_inner_texts()} == estimated, "what has an estimate"
+    )
     if estimated:
         expect(ends.get_by_role("listitem").first).to_contain_text("between")
     expect(ends.get_by_text("no estimate")).to_contain_text(f"{5 - len(estimated)} running job")
@@ -319,7 +316,7 @@ def test_the_fleet_says_what_runs_what_goes_nowhere_and_what_ends(server, fleet,
     assert parameter(page, "by") == "owner"
 
     page.get_by_role("region", name="Device-hours by verdict").get_by_role("link", name="Non-finite").click()
-    until(lambda: parameter(page, "verdict") == "NonFinite", "the list of those jobs")
+    wait_until(lambda: parameter(page, "verdict") == "NonFinite", "the list of those jobs")
     expect(page.get_by_role("link", name="broken", exact=True)).to_be_visible()
 
 
@@ -341,8 +338,8 @@ def test_the_fleet_moves_with_its_jobs(server, fleet, open_page):
 @pytest.mark.parametrize("path", [LEARNER, RUNS, "/fleet"])
 def test_other_languages_leave_no_key_and_no_parameter_open(server, fleet, open_page, language, path):
     page = open_page(server, path, locale=language)
-    until(lambda: page.evaluate("document.documentElement.lang") == language, "the language")
-    until(lambda: page.locator("canvas, .hw-tile").count() > 0, "the page")
+    wait_until(lambda: page.evaluate("document.documentElement.lang") == language, "the language")
+    wait_until(lambda: page.locator("canvas, .hw-tile").count() > 0, "the page")
     text = page.locator("main").inner_text()
     assert not re.search(r"\{\w+\}|\b(chart|compare|fleet)\.[a-z]", text)
 
@@ -350,9 +347,9 @@ def test_other_languages_leave_no_key_and_no_parameter_open(server, fleet, open_
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", [LEARNER, RUNS, "/compare", "/fleet"])
 def test_axe_finds_nothing_serious(server, fleet, open_page, violations, path, theme):
-    until(lambda: server.job(JobKey("vision", "broken")).verdict == "NonFinite", "the verdict")
+    wait_until(lambda: server.job(JobKey("vision", "broken")).verdict == "NonFinite", "the verdict")
     page = open_page(server, path, color_scheme=theme)
-    until(lambda: page.locator("canvas, .hw-tile, .pf-v6-c-empty-state").count() > 0, "the page")
+    wait_until(lambda: page.locator("canvas, .hw-tile, .pf-v6-c-empty-state").count() > 0, "the page")
     for button in page.get_by_role("button", name=re.compile("^Values of")).all()[:1]:
         button.click()
     grave = violations(page)

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +17,7 @@ from headway.protocol.lifecycle import LifecycleKind
 from headway.protocol.report import Checkpoint, EndingKind
 from headway.testing.fleet import Fleet
 from headway.testing.live import live_server
+from headway.testing.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 PATIENT = HubSettings(heartbeat=600.0)
@@ -60,14 +60,6 @@ def menu_entry(page, name):
     return page.locator(".pf-v6-c-menu").get_by_text(name, exact=True)
 
 
-def until(check, what, seconds=20.0):
-    deadline = time.monotonic() + seconds
-    while not (found := check()):
-        assert time.monotonic() < deadline, f"it did not come: {what}"
-        time.sleep(0.05)
-    return found
-
-
 def expect(locator):
     from playwright.sync_api import expect as expected
 
@@ -98,8 +90,8 @@ def test_a_real_run_appears_and_moves_without_reload(server, open_page, tmp_path
         expect(row(page, "really")).to_contain_text("Running")
         bar = row(page, "really").get_by_role("progressbar")
         first = int(bar.get_attribute("aria-valuenow"))
-        until(lambda: int(bar.get_attribute("aria-valuenow")) > first, "more progress")
-        until(lambda: row(page, "really").locator(".hw-spark-line").count() == 1, "the curve of the loss")
+        wait_until(lambda: int(bar.get_attribute("aria-valuenow")) > first, "more progress")
+        wait_until(lambda: row(page, "really").locator(".hw-spark-line").count() == 1, "the curve of the loss")
     finally:
         process.terminate()
         process.wait(20)
@@ -115,7 +107,7 @@ def test_the_list_says_what_the_server_knows(server, fleet, open_page):
     expect(finished).to_contain_text("Complete")
     expect(finished.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "100")
     expect(broken.get_by_role("img", name=re.compile("Loss of broken, now NaN"))).to_be_visible()
-    until(lambda: broken.locator(".hw-spark-gap").count() == 1, "the mark of what is not finite")
+    wait_until(lambda: broken.locator(".hw-spark-gap").count() == 1, "the mark of what is not finite")
     unknown = row(page, "finished").locator("td").filter(has_text="unknown")
     assert unknown.count() >= 1  # no ETA after the end, and said so to screen readers
 
@@ -126,21 +118,21 @@ def test_filters_sorting_and_columns_stand_in_the_address(server, fleet, open_pa
     page.get_by_role("button", name="Namespace", exact=True).and_(page.locator(".pf-v6-c-menu-toggle")).click()
     menu_entry(page, "nlp").click()
     page.keyboard.press("Escape")
-    until(lambda: sorted(rows(page)) == ["finished", "learner"], "the jobs of one namespace")
+    wait_until(lambda: sorted(rows(page)) == ["finished", "learner"], "the jobs of one namespace")
     assert "namespace=nlp" in query(page)
     expect(page.get_by_text("2 of 3 jobs")).to_be_visible()
 
     page.get_by_role("textbox", name="Find by name").fill("LEARN")
-    until(lambda: rows(page) == ["learner"], "the job with that name")
+    wait_until(lambda: rows(page) == ["learner"], "the job with that name")
     assert "text=LEARN" in query(page)
     page.get_by_role("button", name="Clear all filters", exact=True).last.click()
-    until(lambda: len(rows(page)) == 3, "all jobs")
+    wait_until(lambda: len(rows(page)) == 3, "all jobs")
     assert query(page) == ""
 
     page.get_by_role("columnheader", name="Name", exact=True).get_by_role("button").click()
-    until(lambda: rows(page) == ["broken", "finished", "learner"], "by name")
+    wait_until(lambda: rows(page) == ["broken", "finished", "learner"], "by name")
     page.get_by_role("columnheader", name="Name", exact=True).get_by_role("button").click()
-    until(lambda: rows(page) == ["learner", "finished", "broken"], "by name, descending")
+    wait_until(lambda: rows(page) == ["learner", "finished", "broken"], "by name, descending")
     assert "sort=-name" in query(page)
 
     page.get_by_role("button", name="Columns").click()
@@ -151,7 +143,7 @@ def test_filters_sorting_and_columns_stand_in_the_address(server, fleet, open_pa
 
     shared = page.evaluate("location.href")
     again = open_page(server, shared.removeprefix(server.url))
-    until(lambda: rows(again) == ["learner", "finished", "broken"], "the same list at the same address")
+    wait_until(lambda: rows(again) == ["learner", "finished", "broken"], "the same list at the same address")
     expect(again.get_by_role("columnheader", name="Owner")).to_be_visible()
 
     page.go_back()
@@ -172,12 +164,12 @@ def test_the_panel_shows_one_job_in_depth(server, fleet, open_page):
     assert "job=nlp%2Flearner" in query(page)
     expect(panel).to_contain_text("210 / 1,000")
     expect(panel).to_contain_text("step 200")
-    until(lambda: panel.locator("canvas").count() >= 1, "the curve")
+    wait_until(lambda: panel.locator("canvas").count() >= 1, "the curve")
     fleet.report("learner", 260, namespace="nlp", metrics={"loss": 0.009})
     expect(panel).to_contain_text("260 / 1,000")
 
     panel.get_by_role("tab", name="Curves").click()
-    until(lambda: panel.locator("canvas").count() >= 1, "all curves")
+    wait_until(lambda: panel.locator("canvas").count() >= 1, "all curves")
     panel.get_by_role("tab", name="Configuration").click()
     expect(panel).to_contain_text("lr")
     expect(panel).to_contain_text("3e-4")
@@ -237,7 +229,7 @@ def test_stop_says_what_would_be_lost_and_stops(server, fleet, open_page):
 
     page.locator(".hw-panel").get_by_role("button", name="Stop").click()
     page.get_by_role("dialog").get_by_role("button", name="Stop").click()
-    until(lambda: server.job(JobKey("nlp", "learner")).actions, "the action")
+    wait_until(lambda: server.job(JobKey("nlp", "learner")).actions, "the action")
     (action,) = server.job(JobKey("nlp", "learner")).actions
     assert (action.kind, action.by) == ("stop", "dashboard")
     answer = fleet.tell("learner", LifecycleKind.ALIVE, namespace="nlp")
@@ -251,10 +243,10 @@ def test_checkpoint_and_pause_are_asked_for(server, fleet, open_page):
     panel = page.locator(".hw-panel")
     panel.get_by_role("button", name="Checkpoint now").click()
     key = JobKey("vision", "broken")
-    until(lambda: [each.kind for each in server.job(key).actions] == ["checkpoint"], "the checkpoint")
+    wait_until(lambda: [each.kind for each in server.job(key).actions] == ["checkpoint"], "the checkpoint")
     panel.get_by_role("button", name="Pause").click()
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()
-    until(lambda: [each.kind for each in server.job(key).actions] == ["checkpoint", "pause"], "the pause")
+    wait_until(lambda: [each.kind for each in server.job(key).actions] == ["checkpoint", "pause"], "the pause")
     panel.get_by_role("tab", name="History").click()
     expect(panel.get_by_role("row").filter(has_text="Checkpoint").first).to_be_visible()
 
@@ -269,7 +261,7 @@ def test_many_are_stopped_at_once(server, fleet, open_page):
     expect(dialog).to_contain_text("Stop 2 jobs?")  # the third has ended
     dialog.get_by_role("button", name="Stop", exact=True).click()
     for key in (JobKey("nlp", "learner"), JobKey("vision", "broken")):
-        until(lambda key=key: server.job(key).actions, f"the action of {key}")
+        wait_until(lambda key=key: server.job(key).actions, f"the action of {key}")
     assert server.job(JobKey("nlp", "finished")).actions == ()
     expect(page.get_by_text("3 selected")).to_have_count(0)
 
@@ -308,7 +300,7 @@ def test_the_theme_follows_the_system_and_a_switch(server, fleet, open_page):
     before = page.evaluate("getComputedStyle(document.querySelector('.pf-v6-c-page')).backgroundColor")
     page.get_by_role("button", name="Theme").click()
     page.get_by_role("option", name="Dark").click()
-    until(lambda: is_dark(page), "the dark theme")
+    wait_until(lambda: is_dark(page), "the dark theme")
     assert page.evaluate("getComputedStyle(document.querySelector('.pf-v6-c-page')).backgroundColor") != before
     page.reload()
     assert is_dark(page)
@@ -412,7 +404,7 @@ def test_a_stale_job_looks_stale(server, open_page, theme, violations):
     assert "hw-stale" not in row(page, "quiet").get_attribute("class")
     page.clock.install()
     page.clock.fast_forward(40_000)
-    until(lambda: "hw-stale" in row(page, "quiet").get_attribute("class"), "the look of a stale job")
+    wait_until(lambda: "hw-stale" in row(page, "quiet").get_attribute("class"), "the look of a stale job")
     assert violations(page) == []  # pale, but to be read
 
 

@@ -15,8 +15,8 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import pytest
 from headway.protocol.action import ActionKind
 from headway.protocol.job import JobKey, State
 from headway.testing.live import LiveServer, live_server
+from headway.testing.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 JOBS = ("healthy", "crash-resume", "lr-too-high", "lr-decayed", "lost-rank")
@@ -37,12 +38,7 @@ def expect(locator: Any) -> Any:
     return expected(locator)
 
 
-def until(check, what, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not (found := check()):
-        assert time.monotonic() < deadline, f"it did not come: {what}"
-        time.sleep(0.1)
-    return found
+until = partial(wait_until, timeout=60.0)
 
 
 def row(page, name):

@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 import random
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +34,7 @@ from headway.protocol.job import JobKey
 from headway.protocol.report import Cell, Point
 from headway.store.base import Completion, PointBatch, Store, Write
 from headway.testing.store_driver import JOB, Opened, at, document, reported, steps
+from headway.testing.waiting import wait_until
 
 
 class StoreContract:
@@ -325,9 +325,9 @@ class StoreContract:
 
         store.open(fail)
         store.submit(document("one"), 1)
-        self._until(lambda: len(heard) == 1)
+        wait_until(lambda: len(heard) == 1)
         store.submit(document("two"), 2)
-        self._until(lambda: len(heard) == 2)
+        wait_until(lambda: len(heard) == 2)
         assert list(store.load()) == [(JOB, b"two")]
         store.close()
 
@@ -359,13 +359,6 @@ class StoreContract:
             opened.keep(document("mine still"))
         with self.opened(other) as opened:
             assert list(opened.store.load()) == [(JOB, b"mine still")]
-
-    @staticmethod
-    def _until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, "it did not happen in time"
-            time.sleep(0.005)
 
     @staticmethod
     def _run(*tasks: Callable[[], None]) -> None:

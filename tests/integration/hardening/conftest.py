@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -18,15 +17,7 @@ import pytest
 
 from headway.reporter.discovery import ServerRecord, find_server
 from headway.reporter.folders import Folders
-
-
-def until(condition: Callable[[], Any], *, timeout: float = 40.0, what: str = "what was waited for") -> Any:
-    """Waits for what ``condition`` gives to be true, and returns it."""
-    end = time.monotonic() + timeout
-    while not (result := condition()):
-        assert time.monotonic() < end, f"{what} did not come within {timeout} s"
-        time.sleep(0.02)
-    return result
+from headway.testing.waiting import wait_until
 
 
 class Stranger:
@@ -101,7 +92,7 @@ class Home:
     def server(self, port: int = 0) -> tuple[subprocess.Popen[str], ServerRecord]:
         """A server process of this home, once it answers."""
         process = self._start([sys.executable, "-m", "headway.app", "--port", str(port)])
-        record = until(lambda: process.poll() is not None or find_server(self.folders.server_record))
+        record = wait_until(lambda: process.poll() is not None or find_server(self.folders.server_record))
         assert process.poll() is None, "the server ended at once"
         return process, record
 
@@ -131,9 +122,10 @@ class Home:
         return process
 
 
-@pytest.fixture(name="until")
-def _until() -> Callable[..., Any]:
-    return until
+@pytest.fixture
+def until() -> Callable[..., Any]:
+    """Waits for what a condition gives to be true, and returns it."""
+    return wait_until
 
 
 @pytest.fixture

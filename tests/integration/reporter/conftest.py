@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.testing import waiting
 from headway.testing.servers import ScriptedServer
 
 
@@ -90,11 +91,4 @@ def script(tmp_path: Path, server: ScriptedServer) -> Iterator[Script]:
 @pytest.fixture
 def wait_until() -> Callable[..., None]:
     """Polls until a condition holds; fails the test when it never does."""
-
-    def wait(condition: Callable[[], object], timeout: float = 10.0, what: str = "the condition") -> None:
-        deadline = time.monotonic() + timeout
-        while not condition():
-            assert time.monotonic() < deadline, f"{what} did not come true within {timeout} s"
-            time.sleep(0.01)
-
-    return wait
+    return waiting.wait_until

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from headway.client.local_server import stop_server
 from headway.protocol.job import Job
 from headway.reporter.folders import Folders
 from headway.testing.live import LiveServer, live_server
+from headway.testing.waiting import wait_until
 
 START = Path(__file__).with_name("start_run.py")
 
@@ -132,20 +132,10 @@ def alone(environ: dict[str, str], folders: Folders) -> Iterator[Launcher]:
     stop_server(folders)
 
 
-def until(condition: Callable[[], Any], *, timeout: float = 30.0) -> Any:
-    """Waits for what ``condition`` gives to be true, and returns it."""
-    end = time.monotonic() + timeout
-    while True:
-        result = condition()
-        if result or time.monotonic() >= end:
-            assert result, "what was waited for did not come"
-            return result
-        time.sleep(0.02)
-
-
-@pytest.fixture(name="until")
-def _until() -> Callable[..., Any]:
-    return until
+@pytest.fixture
+def until() -> Callable[..., Any]:
+    """Waits for what a condition gives to be true, and returns it."""
+    return wait_until
 
 
 @pytest.fixture

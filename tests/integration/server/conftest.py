@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import httpx2
 import pytest
 
 from headway.testing import LiveServer, live_server
+from headway.testing.waiting import wait_until
 
 SHARED = Path(__file__).parents[3] / ".." / "shared"
 
@@ -56,15 +56,7 @@ def report() -> Callable[..., dict[str, Any]]:
 @pytest.fixture
 def eventually() -> Callable[..., Any]:
     """Asks again until a question is answered with something true."""
-
-    def ask(question: Callable[[], Any], *, seconds: float = 10.0) -> Any:
-        deadline = time.monotonic() + seconds
-        while not (answer := question()):
-            assert time.monotonic() < deadline, "it did not come true in time"
-            time.sleep(0.02)
-        return answer
-
-    return ask
+    return wait_until
 
 
 @pytest.fixture

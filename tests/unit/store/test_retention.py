@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import JobKey
 from headway.store.sqlite import SqliteSettings, SqliteStore
 from headway.testing.store_driver import JOB, Opened, at, document, reported, steps
+from headway.testing.waiting import wait_until
 
 DAY = 86400.0
 ALL = SeriesQuery(points=10**6)
@@ -34,13 +34,6 @@ def settings(**changes: object) -> SqliteSettings:
     return SqliteSettings(**{**quick, **changes})  # type: ignore[arg-type]
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
-
-
 def fill(opened: Opened, points: int, key: JobKey = JOB) -> None:
     rng = random.Random(points)
 
@@ -53,7 +46,7 @@ def fill(opened: Opened, points: int, key: JobKey = JOB) -> None:
     ]
     opened.keep(document("d", key), *writes)
     assert isinstance(opened.store, SqliteStore)
-    until(lambda: not opened.store.waiting_reports())  # type: ignore[attr-defined]
+    wait_until(lambda: not opened.store.waiting_reports())  # type: ignore[attr-defined]
 
 
 def all_of(opened: Opened, key: JobKey = JOB) -> Series:
@@ -74,11 +67,11 @@ def test_the_finest_tier_is_forgotten_first_and_the_shape_stays(tmp_path: Path) 
     clock.now += 2 * DAY
     full_chunks, rest = divmod(20_000, 512)
     by_eights = full_chunks * 64 + rest
-    until(lambda: len(store.series(JOB, ALL)[0].points) == by_eights)
+    wait_until(lambda: len(store.series(JOB, ALL)[0].points) == by_eights)
     assert all_of(opened).tier == 8
     clock.now += 10 * DAY
     # of 2,500 points of eight, four chunks of 512 are full: they become points of 64
-    until(lambda: len(store.series(JOB, ALL)[0].points) == 4 * 64 + (by_eights - 4 * 512))
+    wait_until(lambda: len(store.series(JOB, ALL)[0].points) == 4 * 64 + (by_eights - 4 * 512))
     assert all_of(opened).tier == 64
     assert [job.key for job in store.load()] == [JOB]
     store.close()
@@ -109,7 +102,7 @@ def test_a_clock_set_back_makes_no_holes(tmp_path: Path) -> None:
     fill(opened, 5_000)
     clock.now -= 5 * DAY
     opened.keep(*(reported(10 + i, *(at(5_000 + i * 500 + j, loss=0) for j in range(500))) for i in range(10)))
-    until(lambda: not opened.store.waiting_reports())  # type: ignore[attr-defined]
+    wait_until(lambda: not opened.store.waiting_reports())  # type: ignore[attr-defined]
     clock.now += 5.5 * DAY
     time.sleep(0.1)
     assert len(all_of(opened).points) == 10_000
@@ -130,7 +123,7 @@ def test_too_much_history_loses_the_oldest_of_the_finest_tier(tmp_path: Path) ->
     assert whole > limit
 
     opened = Opened(SqliteStore(tmp_path, settings=settings(max_bytes=limit), clock=clock))
-    until(lambda: (tmp_path / "headway.db").stat().st_size <= limit)
+    wait_until(lambda: (tmp_path / "headway.db").stat().st_size <= limit)
     assert len(all_of(opened, new).points) == 40_000
     thinned = all_of(opened, old)
     assert 60_000 // 8 <= len(thinned.points) < 60_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,9 @@ from headway.protocol.history import SeriesQuery
 from headway.protocol.job import JobKey
 from headway.store.sqlite import SqliteSettings, SqliteStore
 from headway.testing.store_driver import JOB, Opened, at, reported, steps
+from headway.testing.waiting import wait_until
 
 NEVER = 3600.0
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +38,7 @@ def test_a_store_that_is_never_idle_compacts_what_is_too_much(
         opened.keep(reported(seq, at(seq, loss=seq)))
         return seq > 20 and store.waiting_reports() < 16
 
-    until(another)
+    wait_until(another)
     (series,) = store.series(JOB, SeriesQuery(points=10**6))
     assert steps(series) == list(range(1, seq + 1))
     store.close()
@@ -58,7 +51,7 @@ def test_reports_wait_for_company(tmp_path: Path) -> None:
     time.sleep(0.05)
     assert store.waiting_reports() == 4
     opened.keep(reported(4, at(4, loss=4)))
-    until(lambda: store.waiting_reports() == 0)
+    wait_until(lambda: store.waiting_reports() == 0)
     store.close()
 
 
@@ -67,7 +60,7 @@ def test_the_few_reports_of_a_quiet_job_are_compacted_at_last(tmp_path: Path) ->
     opened = Opened(store)
     opened.keep(*(reported(1, at(1, loss=1), key=JobKey("local", f"job-{number}")) for number in range(10)))
     assert store.waiting_reports() > 0
-    until(lambda: store.waiting_reports() == 0)
+    wait_until(lambda: store.waiting_reports() == 0)
     assert [steps(series) for series in store.series(JobKey("local", "job-3"), SeriesQuery())] == [[1]]
     store.close()
 
@@ -79,7 +72,7 @@ def test_a_backlog_is_found_again_and_compacted_after_a_restart(tmp_path: Path) 
     opened.store.close()
     store = SqliteStore(tmp_path, settings=SqliteSettings(idle_seconds=0.001))
     opened = Opened(store)
-    until(lambda: store.waiting_reports() < 64)
+    wait_until(lambda: store.waiting_reports() < 64)
     opened.keep(reported(7, at(7, loss=7)), reported(300, at(300, loss=300)))
     (series,) = store.series(JOB, SeriesQuery())
     assert steps(series) == list(range(301))
