@@ -119,11 +119,23 @@ def test_a_state_tells_where_it_begins(heard: Any) -> None:
     assert adapter._steps_of((state.replace(step=jnp.int32(70)), jnp.ones(3))) == 70
     assert adapter._steps_of((state, 3)) == 0
     assert adapter._steps_of((params, jnp.ones(2))) == 0
+    assert adapter._steps_of((state.replace(step=70),)) == 70, "as a checkpoint may give it back"
+    assert adapter._steps_of(({"step": jnp.int32(9), "params": params},)) == 9
     nnx = pytest.importorskip("flax.nnx")
     optimizer = nnx.Optimizer(nnx.Linear(2, 1, rngs=nnx.Rngs(0)), optax.sgd(0.1), wrt=nnx.Param)
     assert adapter._steps_of((optimizer,)) == 0
     optimizer.step[...] = 12
     assert adapter._steps_of((optimizer,)) == 12
+
+
+def test_a_second_training_goes_on_where_the_first_one_ended(heard: Any) -> None:
+    for rounds in (3, 5):
+        step = adapter.watch(jax.jit(lambda x: x.sum()), total_steps=rounds, learning_rate=lambda n: n)
+        for _ in range(rounds):
+            step(jnp.ones(3))
+    heard.finish()
+    assert (heard.progress["step"], heard.progress["totalSteps"]) == (8, 8)
+    assert heard.values("learning_rate")[8] == 4.0
 
 
 def test_a_watched_step_is_the_step_in_all_else() -> None:

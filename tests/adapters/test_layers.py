@@ -59,6 +59,18 @@ def runs(heard: Any) -> set[str]:
     return {report["run"] for report in heard.reports}
 
 
+def runs_in_order(heard: Any) -> list[list[dict[str, Any]]]:
+    """The reports of each run."""
+    ids = dict.fromkeys(report["run"] for report in heard.reports)
+    return [[report for report in heard.reports if report["run"] == each] for each in ids]
+
+
+def count(reports: list[dict[str, Any]], metric: str) -> int:
+    """How many values of a metric they bring."""
+    cells = [cells[metric] for report in reports for _, _, cells in report.get("points", ()) if metric in cells]
+    return sum(cell[1] if isinstance(cell, list) else 1 for cell in cells)
+
+
 def never_falls(heard: Any) -> bool:
     steps = [report["progress"]["step"] for report in heard.reports if report.get("progress")]
     return steps == sorted(steps)
@@ -162,19 +174,46 @@ def test_accelerate_with_bars_and_an_optimizer(auto: Any) -> None:
 def test_two_losses_a_step_are_not_mixed(auto: Any) -> None:
     pytest.importorskip("accelerate", reason="pip install --group frameworks")
     heard = auto("""
+        import headway
         from accelerate import Accelerator
         accelerator = Accelerator(cpu=True)
         other = nn.Linear(4, 1)
         second = torch.optim.AdamW(other.parameters(), lr=0.01)
         model, optimizer, other, second = accelerator.prepare(model, optimizer, other, second)
-        for step in range(20):
-            for which, how in ((model, optimizer), (other, second)):
-                accelerator.backward(which(torch.randn(8, 4)).pow(2).mean())
-                how.step()
-                how.zero_grad()
+        both = ((model, optimizer), (other, second))
+        def train(steps, *parts):
+            for step in range(steps):
+                for which, how in parts:
+                    accelerator.backward(which(torch.randn(8, 4)).pow(2).mean())
+                    how.step()
+                    how.zero_grad()
+        train(20, *both)
+        headway.current_run().finish()
+        train(3, both[0])
     """)
-    assert heard.progress["step"] == 20
-    assert heard.count("loss") <= 1
+    first, second = runs_in_order(heard)
+    assert first[-1]["progress"]["step"] == 20
+    assert count(first, "loss") <= 1
+    assert second[-1]["progress"]["step"] == 23, "as the optimizer itself counts"
+    assert count(second, "loss") == 3, "the next training is another matter"
+
+
+def test_a_loss_whose_step_a_scaler_skipped_is_no_second_one(auto: Any) -> None:
+    pytest.importorskip("accelerate", reason="pip install --group frameworks")
+    heard = auto("""
+        from accelerate import Accelerator
+        accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+        accelerator.scaler = torch.amp.GradScaler("cpu", init_scale=8.0)     # as mixed precision makes one on a GPU
+        model, optimizer = accelerator.prepare(model, optimizer)
+        for factor in (1, 1, float("inf"), 1, 1, 1, 1, 1):
+            for micro in range(2):
+                with accelerator.accumulate(model):
+                    accelerator.backward(model(torch.randn(8, 4)).pow(2).mean() * factor)
+                    optimizer.step()
+                    optimizer.zero_grad()
+    """)
+    assert heard.progress["step"] == 7
+    assert [(cell[1], len(cell)) for cell in heard.values("loss").values()] == [(7, 3)], "all are finite"
 
 
 def test_what_does_not_train_reports_nothing(auto: Any) -> None:

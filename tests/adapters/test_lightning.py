@@ -161,6 +161,31 @@ def test_a_second_fit_goes_on(trainer: Fit) -> None:
     assert (slots().completed, slots().total_steps) == (30, 30)
 
 
+def test_a_fit_that_goes_back_to_a_checkpoint_keeps_its_numbers(trainer: Fit, tmp_path: Path) -> None:
+    saving = lightning.callbacks.ModelCheckpoint(tmp_path, filename="at", every_n_train_steps=6)
+    trainer(max_epochs=1, enable_checkpointing=True, callbacks=[saving]).fit(model_of(lightning), loader())
+    made = trainer(max_epochs=3)
+    made.fit(model_of(lightning), loader(), ckpt_path=str(tmp_path / "at.ckpt"))
+    assert made.global_step == 30
+    assert (slots().completed, slots().total_steps, slots().epoch) == (30, 30, 3)
+
+
+def test_what_is_logged_of_an_epoch_is_said_once_and_what_is_logged_of_a_step_with_it(trainer: Fit, heard: Any) -> None:
+    def training_step(self: Any, batch: Any) -> Any:
+        step = float(self.trainer.global_step)
+        self.log("of_step", step)
+        self.log("of_epoch", step, on_step=False, on_epoch=True)
+        loss = self.line(batch).pow(2).mean()
+        self.log("loss", loss)
+        return loss
+
+    trainer(max_epochs=3, log_every_n_steps=4).fit(model_of(lightning, training_step=training_step), loader())
+    heard.finish()
+    assert heard.values("of_epoch") == {10: 4.5, 20: 14.5, 30: 24.5}
+    assert heard.count("of_step") == 7, "one for each that Lightning logs"
+    assert heard.count("loss") == 30
+
+
 def test_early_stopping_ends_before_the_total(trainer: Fit) -> None:
     class Enough(lightning.Callback):
         def on_train_batch_end(self, trainer: Any, *_: Any) -> None:

@@ -136,6 +136,24 @@ def test_a_step_that_a_grad_scaler_skips_is_none() -> None:
     assert completed() == 3
 
 
+def test_a_step_that_is_skipped_within_a_fused_optimizer_is_none(heard: Any) -> None:
+    model = line()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1, fused=True)
+    voice = adapter.watch(optimizer)
+    scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
+    for factor in (1.0, float("inf"), 1.0, 1.0):
+        optimizer.zero_grad()
+        loss = loss_of(model) * factor
+        scaler.scale(loss).backward()
+        voice.note(loss=loss)
+        scaler.step(optimizer)
+        scaler.update()
+    assert completed() == 3 == next(iter(optimizer.state.values()))["step"]
+    heard.finish()
+    (cell,) = heard.values("loss").values()
+    assert (cell[1], len(cell)) == (3, 3), "none that is not finite"
+
+
 def test_a_closure_that_is_called_many_times_is_one_step() -> None:
     model = line()
     optimizer = torch.optim.LBFGS(model.parameters(), max_iter=7)
@@ -187,7 +205,7 @@ def test_a_clock_that_is_kept_but_has_stopped_is_given_up() -> None:
     train(model, second, adapter._PATIENCE - 1)
     assert completed() == 5
     train(model, second, 11)
-    assert completed() == 5 + 11
+    assert completed() == 5 + adapter._PATIENCE - 1 + 11, "then its steps count from its first on"
 
 
 @pytest.mark.parametrize("by_hand", [False, True])

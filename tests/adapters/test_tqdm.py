@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import runpy
 import textwrap
 from collections.abc import Callable
@@ -232,6 +233,14 @@ def test_bars_begin_no_run(heard: Any) -> None:
     for _ in std.tqdm(range(20), disable=True):
         pass
     assert current_run() is None
+
+
+def test_a_bar_that_is_closed_when_the_interpreter_has_cleared_its_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    bar, moving = std.tqdm(range(9), file=io.StringIO()), iter(std.tqdm(range(9), file=io.StringIO()))
+    next(moving)
+    monkeypatch.setattr(adapter, "_bars", None)
+    bar.close()
+    moving.close()
 
 
 def test_a_bar_behaves_as_ever(heard: Any) -> None:

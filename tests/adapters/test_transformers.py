@@ -201,6 +201,27 @@ def test_a_second_training_in_the_process_goes_on_where_the_first_ended(trainer:
     assert heard.count("loss") == 16
 
 
+def test_a_training_that_broke_off_and_is_resumed_in_the_process_keeps_its_numbers(trainer: Make, heard: Any) -> None:
+    class Break(transformers.TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            if state.global_step == 7 and not broken:
+                broken.append(7)
+                raise RuntimeError("out of memory")
+
+    broken: list[int] = []
+    trainer(max_steps=4).train()
+    made = trainer(save_strategy="steps", save_steps=5, callbacks=[HeadwayCallback(), Break()])
+    with pytest.raises(RuntimeError, match="out of memory"):
+        made.train()
+    made.train(resume_from_checkpoint=True)
+    heard.finish()
+    assert made.state.global_step == 12
+    assert heard.progress["step"] == heard.progress["totalSteps"] == 4 + 12
+    steps = [report["progress"]["step"] for report in heard.reports]
+    assert steps == sorted(steps)
+    assert heard.progress["epoch"] == pytest.approx(0.5 + 1.5)
+
+
 def test_two_callbacks_say_one_thing(trainer: Make, heard: Any) -> None:
     other = type("HeadwayCallback", (HeadwayCallback,), {})
     trainer(callbacks=[other(), HeadwayCallback()]).train()

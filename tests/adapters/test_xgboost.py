@@ -44,6 +44,24 @@ def test_a_training_that_is_only_told_its_rounds(boost: Any, data: Any, heard: A
     assert heard.info["config"] == {**OPTIONS, "num_boost_round": 7}
 
 
+def test_arguments_by_position_as_in_xgboost_s_own_introduction(boost: Any, data: Any, heard: Any) -> None:
+    class Count(xgboost.callback.TrainingCallback):
+        rounds = 0
+
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            self.rounds += 1
+            return False
+
+    count = Count()
+    boost({**OPTIONS, "gamma": None}, data, 4, [(data, "train")])
+    boost(OPTIONS, data, 3, (), None, None, None, None, False, None, [count])
+    heard.finish()
+    assert (heard.progress["step"], heard.progress["totalSteps"]) == (7, 7)
+    assert heard.count("train-rmse") == 4
+    assert "gamma" not in heard.info["config"]
+    assert count.rounds == 3
+
+
 def test_a_callback_by_hand_and_by_itself_is_one(boost: Any, data: Any, heard: Any) -> None:
     boost(OPTIONS, data, 5, callbacks=[adapter.HeadwayCallback()])
     heard.finish()

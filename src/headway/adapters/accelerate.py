@@ -51,12 +51,20 @@ class _Ear:
         self.config: dict[str, Any] = {}
         self._of: Any = None
         self._voice: Voice | None = None
+        self._forget_losses()
+
+    def _forget_losses(self) -> None:
+        self._complete = False
+        """The gradients of a step were, after the last loss."""
         self._synced = -1
+        """Steps that were complete when the gradients of one were."""
         self._unclear = False
 
     def voice(self, **facts: Any) -> Voice:
         """The voice of this layer in the run that there is, which begins if there is none."""
         voice, run = self._voice, current_run()
+        if run is not self._of:
+            self._forget_losses()
         if voice is None or run is not self._of or facts:
             config = {**self.config, **facts.pop("config", {})}
             voice = speak(ABOUT.layer, framework=ABOUT.framework, claims=False, config=config, **facts)
@@ -69,7 +77,11 @@ class _Ear:
         voice = self.voice()
         if voice.muted or self._unclear:
             return
-        if accelerator.sync_gradients:
+        if self._complete and accelerator.optimizer_step_was_skipped:
+            voice.take_back("loss")
+            self._synced = -1
+        self._complete = accelerator.sync_gradients
+        if self._complete:
             self._unclear = self._synced == voice.completed
             self._synced = voice.completed
         if self._unclear:

@@ -13,6 +13,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from headway.reporter.notices import log
 from headway.reporter.slots import Layer
+from headway.reporter.voice import Voice
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -57,6 +58,41 @@ class Dialect:
 _DIALECTS: Final = {"trl": "headway.adapters.trl:DIALECT"}
 """Package that a Trainer's arguments come from, and what is said of it. An adapter knows no other: this is where they meet."""
 _SECRET: Final = re.compile(r"token|secret|password|api_?key|credential", re.IGNORECASE)
+
+
+class Earlier:
+    """Steps and epochs of the trainings that this process has been through, which the next one's own numbers leave out.
+
+    One for each adapter. A second training goes on where the first one ended, unless it resumes one.
+    """
+
+    def __init__(self) -> None:
+        self._voice: Voice | None = None
+        self.steps = 0
+        self.epochs = 0.0
+
+    def begin(self, voice: Voice, *, start: int, total: int | None, epoch: float = 0.0) -> tuple[int, float]:
+        """A training begins.
+
+        Args:
+            voice: what its steps will be said with.
+            start: steps that it counts as complete before it began.
+            total: steps that it counts at its end, if known.
+            epoch: epochs that it counts as complete.
+
+        Returns:
+            Steps and epochs to be added to its own numbers.
+        """
+        last = voice.last_step
+        if voice is not self._voice:
+            self.steps, self.epochs = max(0, last - start), 0.0
+        elif not (0 < start <= last - self.steps and (total is None or last < self.steps + total)):
+            self.steps = max(0, last - start)
+            self.epochs = max(0.0, (voice.epoch or 0.0) - epoch) if self.steps else 0.0
+        self._voice = (
+            voice  # else it takes up what was broken off, perhaps from further back: its numbers mean the same steps
+        )
+        return self.steps, self.epochs
 
 
 def dialect_of(cls: type, framework: str) -> Dialect:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from headway.adapters.base import About, harmless
+from headway.adapters.base import About, Earlier, harmless
 from headway.reporter.notices import log
 from headway.reporter.slots import Layer
 
@@ -60,6 +60,9 @@ class _Rate(NamedTuple):
         return float(self.schedule(self.updates))
 
 
+_earlier = Earlier()
+
+
 class Watched:
     """A training step, and the voice that counts its calls. All else is the step's own."""
 
@@ -71,6 +74,7 @@ class Watched:
         self._voice: Voice | None = None
         self._paths: dict[str, tuple[Any, ...]] = {}
         self._next = 0.0
+        self._before = 0
 
     @property
     def voice(self) -> Voice:
@@ -112,7 +116,7 @@ class Watched:
                 if name:
                     metrics[name] = functools.reduce(_part, path, result)
             if self._rate is not None:
-                metrics.setdefault("learning_rate", _Rate(self._rate, voice.last_step))
+                metrics.setdefault("learning_rate", _Rate(self._rate, voice.last_step - self._before))
         finally:
             voice.step(**metrics)
         _saves.look()
@@ -121,11 +125,12 @@ class Watched:
         from headway.reporter.start import speak
 
         told = dict(self._told)
-        start = told.pop("start_step")
-        self._voice = speak(
-            ABOUT.layer, framework=ABOUT.framework, start_step=_steps_of(arguments) if start is None else start, **told
-        )
-        return self._voice
+        start, total = told.pop("start_step"), told.pop("total_steps")
+        start = _steps_of(arguments) if start is None else start
+        voice = self._voice = speak(ABOUT.layer, framework=ABOUT.framework, start_step=start, **told)
+        self._before, _ = _earlier.begin(voice, start=start, total=total)
+        voice.set_total(total and self._before + total)
+        return voice
 
 
 def watch(
@@ -186,11 +191,15 @@ def _is_scalar(value: Any) -> bool:
 @harmless
 def _look_for_step(arguments: tuple[Any, ...]) -> int | None:
     for state in arguments:
-        step: Any = getattr(state, "step", None)
+        step: Any = state.get("step") if isinstance(state, Mapping) else getattr(state, "step", None)
         step = step.get_value() if hasattr(step, "get_value") else step  # a variable of nnx
-        if step is not None and not callable(step) and getattr(step, "is_ready", bool)() is not False:
+        if step is not None and not callable(step) and getattr(step, "is_ready", _at_once)():
             return int(step)
     return None
+
+
+def _at_once() -> bool:
+    return True
 
 
 def _steps_of(arguments: tuple[Any, ...]) -> int:

@@ -23,7 +23,7 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from headway.adapters.base import About, harmless
+from headway.adapters.base import About, Earlier, harmless
 from headway.protocol.report import Unit
 from headway.reporter.slots import Layer
 
@@ -67,6 +67,8 @@ class _Listener:
         """Names of metrics that validation logs."""
         self._trained: set[str] = set()
         """Names of all others."""
+        self._each_step: set[str] = set()
+        """Names of metrics that are logged of single steps."""
 
     @harmless
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
@@ -98,10 +100,10 @@ class _Listener:
         self._seen = self._number(trainer) - 1 if self._batches else trainer.global_step
         unit = Unit.BATCH if self._batches else Unit.OPTIMIZER_STEP
         voice = self._voice = speak(ABOUT.layer, start_step=self._seen, unit=unit)
-        # A second fit in this process goes on where the first one ended, unless it resumes from further back or ahead.
-        self._before = max(0, voice.last_step - self._seen)
-        self._epochs_before = (voice.epoch or 0.0) if self._before else 0.0
         total, epochs = _plan(trainer, batches=self._batches)
+        self._before, self._epochs_before = _earlier.begin(
+            voice, start=self._seen, total=total, epoch=trainer.current_epoch
+        )
         voice.set_total(None if total is None else self._before + total)
         voice.set_epoch(self._epochs_before + trainer.current_epoch, epochs and self._epochs_before + epochs)
         if current_run() is not None:
@@ -130,9 +132,9 @@ class _Listener:
         metrics: dict[str, Any] = {} if self._rate is None else {"learning_rate": self._rate}
         self._rate = None
         if number % max(1, trainer.log_every_n_steps) == 0 and trainer.is_global_zero:
-            logged = self._logged(trainer)
-            logged.pop("loss", None)
-            metrics |= logged
+            logged = _of_step(trainer) or {}
+            self._each_step |= set(logged)
+            metrics |= {name: value for name, value in logged.items() if name != "loss"}
         voice.step(self._before + number, **metrics)
         if trainer.checkpoint_callback is not None and voice.should_checkpoint:
             trainer.save_checkpoint(os.path.join(_folder(trainer), CHECKPOINT))
@@ -174,7 +176,10 @@ class _Listener:
 
     def _log_epoch(self, trainer: Any) -> None:
         """Once Lightning has reduced them itself, for that is a collective call."""
-        if self._voice is not None and self._seen and trainer.is_global_zero and (found := self._logged(trainer)):
+        if self._voice is None or not self._seen or not trainer.is_global_zero:
+            return
+        said = {"loss", *self._each_step}
+        if found := {name: value for name, value in self._logged(trainer).items() if name not in said}:
             self._voice.log(self._before + self._seen, **found)
 
     def _leave(self) -> None:
@@ -196,6 +201,9 @@ class _Listener:
         return result
 
 
+_earlier = Earlier()
+
+
 def _before(callback: Any, trainer: Any) -> list[Any]:
     """The callbacks that come first."""
     found: list[Any] = trainer.callbacks
@@ -213,6 +221,13 @@ def _plan(trainer: Any, *, batches: bool) -> tuple[int | None, float | None]:
         return None, epochs
     ruled = trainer.max_steps != -1 and trainer.max_steps <= total
     return int(total), None if ruled else epochs
+
+
+@harmless
+def _of_step(trainer: Any) -> dict[str, Any]:
+    """What the module has logged of the step that is complete; ``callback_metrics`` keep what was logged of an epoch, too."""
+    found: dict[str, Any] = trainer._logger_connector.metrics["callback"]
+    return found
 
 
 def _folder(trainer: Any) -> str:

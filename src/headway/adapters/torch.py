@@ -41,7 +41,8 @@ ABOUT: Final = About(
     framework="pytorch",
     layer=Layer.OPTIMIZER,
     steps="Steps of the first optimizer that steps. A resumed one goes on from its own count, if it keeps one as Adam does. "
-    "Steps that a `GradScaler` skips are none.",
+    "Steps that a `GradScaler` skips are none, but for those that a fused optimizer skips on a GPU. Steps within `torch.compile` "
+    "are not seen: there, `headway.track()` and `run.step()`.",
     total="Only by `watch(optimizer, total_steps=…)`.",
     epochs="Only by `watch(…, total_epochs=…)` and `voice.set_epoch`.",
     metrics="`learning_rate`; `grad_norm` where `clip_grad_norm_` gives it whole, else by "
@@ -76,7 +77,8 @@ class _Steps:
         """A resumed optimizer's count, on its way from a device."""
         self._unsaid = 0
         """Steps made meanwhile."""
-        self._elsewhere = 0
+        self._elsewhere: dict[int, int] = {}
+        """Steps of other optimizers since the clock's last one, by the optimizer's id."""
         self._norms: list[Any] = []
 
     def begin(self, voice: Voice, optimizer: Any) -> None:
@@ -88,7 +90,7 @@ class _Steps:
         self._compiling = torch.compiler.is_compiling
         self.voice, self._run = voice, current_run()
         self._clock = weakref.ref(optimizer)
-        self._elsewhere = 0
+        self._elsewhere.clear()
 
     def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """After each step of any optimizer."""
@@ -98,25 +100,32 @@ class _Steps:
             self._filled = weakref.ref(optimizer)
             return
         try:
-            voice = self.voice
+            if _is_skipped(optimizer):
+                self._skip()
+                return
+            voice, made = self.voice, 1
             if voice is None or (voice.muted and self._of_another_run()):
                 voice = self._first(optimizer)
                 if voice is None:
                     return
-            elif self._clock() is not optimizer and not self._hand_over(optimizer):
-                self._norms.clear()
-                return
+            elif self._clock() is not optimizer:
+                made = self._hand_over(optimizer)
+                if not made:
+                    self._norms.clear()
+                    return
             if self._norms:
                 if len(self._norms) == 1:
                     self._note(self._norms[0])
                 self._norms.clear()
-            self._elsewhere = 0
+            if self._elsewhere:
+                self._elsewhere.clear()
             if not voice.muted:
                 rate = optimizer.param_groups[0].get("lr")
+                number = None if made == 1 else voice.last_step + made
                 if rate is None:
-                    voice.step()
+                    voice.step(number)
                 else:
-                    voice.step(learning_rate=rate)
+                    voice.step(number, learning_rate=rate)
         except Exception as error:  # noqa: BLE001 - never into training
             log.debug("a step of an optimizer was not taken in: %r", error)
 
@@ -176,13 +185,19 @@ class _Steps:
         if (run := current_run()) is not None:
             run.note(grad_norm=norm)
 
-    def _hand_over(self, optimizer: Any) -> bool:
-        if self._clock() is not None:
-            self._elsewhere += 1
-            if self._elsewhere < _PATIENCE:
-                return False
+    def _skip(self) -> None:
+        """A step came to nothing, and so did what is known of it."""
+        self._norms.clear()
+        if self.voice is not None:
+            self.voice.discard()
+
+    def _hand_over(self, optimizer: Any) -> int:
+        """Steps that another optimizer has made as the clock; 0 as long as it is none."""
+        theirs = self._elsewhere[id(optimizer)] = self._elsewhere.get(id(optimizer), 0) + 1
+        if self._clock() is not None and sum(self._elsewhere.values()) < _PATIENCE:
+            return 0
         self._clock = weakref.ref(optimizer)
-        return True
+        return theirs
 
 
 def _compiling() -> bool:
@@ -196,6 +211,12 @@ def _is_filling(optimizer: Any, kwargs: Any) -> bool:
     if not kwargs or kwargs.get("closure", _nothing) is not None:
         return False
     return all(group.get("lr", 0.0) == 0.0 for group in optimizer.param_groups)
+
+
+def _is_skipped(optimizer: Any) -> bool:
+    """Whether a ``GradScaler`` had a fused optimizer skip this step, within its own kernel. What a device found is not asked."""
+    found = getattr(optimizer, "found_inf", None)
+    return found is not None and found.is_cpu and bool(found)
 
 
 def _nothing() -> None:

@@ -188,46 +188,46 @@ def _completed() -> int:
 _bars = _Bars()
 
 
-def _watched(items: Iterator[Any], watch: _Watch) -> Iterator[Any]:
+def _watched(items: Iterator[Any], watch: _Watch, bars: _Bars) -> Iterator[Any]:
     watch.iterating = True
     try:
         for item in items:
             yield item
-            if not _bars.moved(watch, 1):
+            if not bars.moved(watch, 1):
                 break
         yield from items
     finally:
-        _bars.closed(watch)
+        bars.closed(watch)
 
 
 def hook(module: ModuleType) -> None:
     """Looks at every bar: called with ``tqdm.std``."""
-    cls = module.tqdm
+    cls, bars = module.tqdm, _bars  # a bar may be closed when the interpreter has cleared this module already
     folders = (os.path.dirname(module.__file__ or "") + os.sep, os.path.dirname(__file__) + os.sep)
     init, iterate, update, close = cls.__init__, cls.__iter__, cls.update, cls.close
 
     @functools.wraps(init)
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
         init(self, *args, **kwargs)
-        _bars.made(self, places(folders))
+        bars.made(self, places(folders))
 
     @functools.wraps(iterate)
     def iterated(self: Any) -> Iterator[Any]:
         watch = getattr(self, "_headway_watch", None)
-        return iterate(self) if watch is None else _watched(iterate(self), watch)
+        return iterate(self) if watch is None else _watched(iterate(self), watch, bars)
 
     @functools.wraps(update)
     def updated(self: Any, n: float = 1) -> Any:
         watch = getattr(self, "_headway_watch", None)
         if watch is not None and not watch.iterating:
-            _bars.moved(watch, n)
+            bars.moved(watch, n)
         return update(self, n)
 
     @functools.wraps(close)
     def closed(self: Any) -> None:
         watch = getattr(self, "_headway_watch", None)
         if watch is not None:
-            _bars.closed(watch)
+            bars.closed(watch)
         close(self)
 
     cls.__init__, cls.__iter__, cls.update, cls.close = made, iterated, updated, closed

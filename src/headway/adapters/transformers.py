@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from headway.adapters.base import About, dialect_of, harmless, telling
+from headway.adapters.base import About, Earlier, dialect_of, harmless, telling
 from headway.reporter.settings import Settings
 from headway.reporter.slots import Layer
 from headway.reporter.start import speak
@@ -89,9 +89,9 @@ class _Listener:
             config=_config(args, model),
             metrics=dialect.metrics,
         )
-        # A second training in this process goes on where the first one ended, unless it resumes from further back or ahead.
-        self._before = max(0, voice.last_step - state.global_step)
-        self._epochs_before = max(0.0, (voice.epoch or 0.0) - (state.epoch or 0.0))
+        self._before, self._epochs_before = _earlier.begin(
+            voice, start=state.global_step, total=state.max_steps, epoch=state.epoch or 0.0
+        )
         self._state, _Listener.heard = state, self
         self._loss = self._rate = None
         # Of a search over trials nobody knows how many trainings follow.
@@ -193,6 +193,9 @@ class _Listener:
         if during is not None:
             during.__exit__(None, None, None)
         self._since = time.monotonic()
+
+
+_earlier = Earlier()
 
 
 def _config(args: Any, model: Any) -> dict[str, Any]:

@@ -11,12 +11,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import time
 from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from headway.adapters.base import About, harmless
+from headway.adapters.base import About, Earlier, harmless
 from headway.protocol.report import Unit
 from headway.reporter.slots import Layer
 
@@ -94,10 +95,9 @@ class _Listener:
             config=config,
             place=None if self._alone else (xgboost.collective.get_rank(), world),
         )
-        # A second training in this process goes on where the first one ended, unless it continues that model.
-        self._before = max(0, voice.last_step - self._start)
-        if self.num_boost_round is not None:
-            voice.set_total(self._before + self._start + self.num_boost_round)
+        total = None if self.num_boost_round is None else self._start + self.num_boost_round
+        self._before, _ = _earlier.begin(voice, start=self._start, total=total)
+        voice.set_total(None if total is None else self._before + total)
 
     @harmless
     def _complete(self, epoch: int, evals_log: Any) -> bool:
@@ -120,8 +120,14 @@ class _Listener:
         speak(ABOUT.layer, metrics=directions)
 
 
+_earlier = Earlier()
+
+
 def _config(params: Any, rounds: int | None) -> dict[str, Any]:
-    config = dict(params) if isinstance(params, Mapping) else {}
+    given = params if isinstance(params, Mapping) else {}
+    config = {
+        name: value for name, value in given.items() if value is not None
+    }  # scikit-learn's way to say "by default"
     return config if rounds is None else {**config, "num_boost_round": rounds}
 
 
@@ -148,10 +154,14 @@ def _with_ours(callbacks: Any, rounds: int, params: Any) -> list[Any]:
 def hook(module: ModuleType) -> None:
     """Gives every training the callback: called with ``xgboost.training``, before others take ``train`` from it."""
     original = module.train
+    by_position = list(inspect.signature(original).parameters).index("callbacks") - 3
 
     @functools.wraps(original)
     def train(params: Any, dtrain: Any, num_boost_round: int = 10, *args: Any, **kwargs: Any) -> Any:
-        if not args:  # else the callbacks may be among them, in a way that XGBoost advises against
+        if len(args) > by_position:  # XGBoost advises against that, and takes it
+            ours = _with_ours(args[by_position], num_boost_round, params)
+            args = (*args[:by_position], args[by_position] if ours is None else ours, *args[by_position + 1 :])
+        else:
             ours = _with_ours(kwargs.get("callbacks"), num_boost_round, params)
             kwargs["callbacks"] = kwargs.get("callbacks") if ours is None else ours
         return original(params, dtrain, num_boost_round, *args, **kwargs)
