@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headway import Client
-from headway.cli.checks import Level, spooled
+from headway.cli.checks import Level
+from headway.cli.checks.servers import spooled
 from headway.errors import NotFoundError
 from headway.reporter.transports.spool import read_spool
 from headway.runner.leftovers import waiting

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.cli import checks
-from headway.cli.checks import Level
+from headway.cli.checks import Level, environment, machine, servers
 from headway.reporter.discovery import ServerRecord, write_record
 from headway.reporter.folders import Folders
 
@@ -30,18 +29,18 @@ broken line
     ],
 )
 def test_mount_type(path: str, kind: str) -> None:
-    assert checks.mount_type(Path(path), MOUNTS) == kind
-    assert (kind in checks.NETWORK_FILE_SYSTEMS) == (kind == "nfs4")
+    assert machine.mount_type(Path(path), MOUNTS) == kind
+    assert (kind in machine.NETWORK_FILE_SYSTEMS) == (kind == "nfs4")
 
 
 def test_folders(tmp_path: Path) -> None:
-    fresh = list(checks.places(Folders(tmp_path / "a" / "state", tmp_path / "a" / "run")))
+    fresh = list(machine.places(Folders(tmp_path / "a" / "state", tmp_path / "a" / "run")))
     assert [each.level for each in fresh] == [Level.OK, Level.OK]
     assert "made when it is first needed" in fresh[0].text
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o777)
-    warned = next(checks.places(Folders(shared, shared)))
+    warned = next(machine.places(Folders(shared, shared)))
     assert warned.level is Level.WARN
     assert f"chmod 700 {shared}" in warned.todo
 
@@ -49,36 +48,36 @@ def test_folders(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     in_the_way = tmp_path / "file"
     in_the_way.write_text("")
-    found = next(checks.places(Folders(in_the_way / "state", in_the_way / "run")))
+    found = next(machine.places(Folders(in_the_way / "state", in_the_way / "run")))
     assert found.level is Level.FAIL
     assert "HEADWAY_HOME" in found.todo
 
 
 def test_clock_probe_leaves_nothing_behind(tmp_path: Path) -> None:
-    assert checks.clock(tmp_path).level is Level.OK
+    assert machine.clock(tmp_path).level is Level.OK
     assert list(tmp_path.iterdir()) == []
 
 
 def test_server_that_is_not_there_and_one_that_cannot_prove_itself(tmp_path: Path) -> None:
     folders = Folders(tmp_path / "state", tmp_path / "run")
-    assert checks.server(folders).level is Level.OK
+    assert servers.server(folders).level is Level.OK
     write_record(folders.server_record, ServerRecord(url="http://127.0.0.1:9", token="t", pid=1, version="0"))
-    stale = checks.server(folders)
+    stale = servers.server(folders)
     assert (stale.level, stale.todo) == (Level.WARN, "headway server start")
     folders.server_record.chmod(0o644)
-    assert checks.server(folders).level is Level.FAIL
+    assert servers.server(folders).level is Level.FAIL
 
 
 def test_remote_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWAY_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("HEADWAY_TOKEN", "t")
-    assert checks.remote("http://127.0.0.1:9").level is Level.FAIL
+    assert servers.remote("http://127.0.0.1:9").level is Level.FAIL
 
 
 def test_variables(tmp_path: Path) -> None:
     found = {
         each.subject: each
-        for each in checks.variables(
+        for each in environment.variables(
             {
                 "PATH": "/bin",
                 "HEADWAY_DISABLED": "1",
@@ -100,12 +99,12 @@ def test_variables(tmp_path: Path) -> None:
 
 
 def test_url_without_a_token() -> None:
-    (only,) = checks.variables({"HEADWAY_URL": "http://gpu-01:4321"})
+    (only,) = environment.variables({"HEADWAY_URL": "http://gpu-01:4321"})
     assert only.level is Level.WARN
 
 
 def test_every_variable_that_the_code_reads_is_known_to_the_doctor() -> None:
-    source = Path(checks.__file__).parents[1]
+    source = Path(environment.__file__).parents[2]
     texts = (path.read_text(encoding="utf-8") for path in source.rglob("*.py"))
     read = {name for text in texts for name in re.findall(r"\bHEADWAY_[A-Z_]*[A-Z]\b", text)} - {"HEADWAY_TEST"}
-    assert read <= checks.VARIABLES
+    assert read <= environment.VARIABLES
