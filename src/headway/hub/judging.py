@@ -58,8 +58,8 @@ def observe(entry: Entry, folded: Folded) -> None:
             [folded.seq, folded.seq]
         ]:  # nothing was said before: there is no history to read
             judge.insight = RunInsight()
-    if run.info is not None and judge.insight is not None and run.info[0] == run.seq:
-        judge.insight.declare(run.info[1].metrics)
+    if run.info is not None and judge.insight is not None and run.info.seq == run.seq:
+        judge.insight.declare(run.info.value.metrics)
     begins = judge.attempt != attempt.id
     if begins:
         catch_up(entry)

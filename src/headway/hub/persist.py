@@ -19,9 +19,9 @@ from headway.hub.clock import Clock
 from headway.hub.entry import Entry, Group, Heard, Waiting
 from headway.protocol.job import JobKey
 from headway.store.base import Completion, PointBatch, Store, Write
-from headway.tracking.document import Write as WriteJson
 from headway.tracking.document import dump
 from headway.tracking.fold import History
+from headway.tracking.writing import WriteJson
 
 __all__ = ["Heard", "Persister", "waited_for"]
 

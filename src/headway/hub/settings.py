@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headway.errors import SettingsError
-from headway.tracking.document import Write, write_json
 from headway.tracking.patience import Patience
+from headway.tracking.writing import WriteJson, write_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class HubSettings:
     """Folder of reports that waited for a server; None: none are taken in."""
     spool_interval: float = 2.0
     """Seconds between looks into it."""
-    write_json: Write = write_json
+    write_json: WriteJson = write_json
     """Writes the documents that are stored: the standard library does, others do it faster."""
     insight_points: int = 2000
     """Points per metric from which insight is rebuilt after a restart."""

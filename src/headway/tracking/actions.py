@@ -285,7 +285,7 @@ def _over(job: TrackedJob, attempt: AttemptState) -> bool:
 def _step_saved(action: ActionState, attempt: AttemptState) -> int | None:
     if action.saved_at is None or (saved := attempt.checkpoint) is None:
         return None
-    return saved[3].step
+    return saved.step
 
 
 def _verb(kind: ActionKind) -> str:

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from headway.protocol.report import Checkpoint, Ending, EndingKind
+from headway.protocol.report import Ending, EndingKind
 from headway.tracking.runs import RunState, earliest_first
+from headway.tracking.said import Saved
 
 SUCCESSION_SILENCE: Final = 30.0
 """Seconds for which a run must have been silent, and a later one heard, before the later one takes its place."""
@@ -98,10 +99,10 @@ class AttemptState:
         return tuple(sorted({step for run in self.runs.values() for step in run.saves}))
 
     @property
-    def checkpoint(self) -> tuple[int, int, float, Checkpoint] | None:
-        """Its newest checkpoint: (step, sequence number, when, what)."""
+    def checkpoint(self) -> Saved | None:
+        """Its newest checkpoint."""
         saved = [run.checkpoint for run in self.runs.values() if run.checkpoint is not None]
-        return max(saved, key=lambda one: one[:2], default=None)
+        return max(saved, key=lambda one: (one.step, one.seq), default=None)
 
     def writers(self) -> list[RunState]:
         """The runs that wrote its progress one after the other, the newest last; empty before the first.
@@ -129,7 +130,7 @@ def _succession(runs: list[RunState]) -> list[RunState]:
     for run in runs[1:]:
         last = chain[-1]
         if last.ending is not None:
-            follows = last.ending[2].kind not in _GOOD and run.first_seen > last.ending[1]
+            follows = last.ending.how.kind not in _GOOD and run.first_seen > last.ending.at
         else:
             follows = run.first_seen > last.spoke_at and run.spoke_at > last.spoke_at + SUCCESSION_SILENCE
         if follows:

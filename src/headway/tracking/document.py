@@ -7,40 +7,27 @@ Processes that only beat are left out: their next beat tells all there is to kno
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from headway.errors import InvalidError, StoreCorruptError
 from headway.protocol import codec
 from headway.protocol.action import ActionKind, ActionOutcome, ActionRequest
 from headway.protocol.job import JobKey, Platform, Spec
 from headway.protocol.message import Message
-from headway.protocol.report import Checkpoint, Ending, Phase, RunInfo, Unit
+from headway.protocol.report import Ending
 from headway.protocol.verdict import Condition, Verdict
 from headway.tracking.attempts import AttemptState, RunnerState, in_order
 from headway.tracking.judge import Judge
-from headway.tracking.runs import MetricState, RunState, StockState
-from headway.tracking.seqset import SeqSet
+from headway.tracking.run_document import dump_run, load_run
 from headway.tracking.tracked import ActionState, TrackedJob
+from headway.tracking.writing import WriteJson, write_json
 
 VERSION: Final = 1
 PACE_SECONDS: Final = 60.0
 """What was learnt of the pace is encoded anew this often: it is much, and old knowledge of it is nearly as good."""
 
-Write: TypeAlias = Callable[[object], bytes]
-"""Writes a JSON value without blanks. All numbers in it are finite."""
 
-_INF: Final = math.inf
-_encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
-
-
-def write_json(value: object) -> bytes:
-    """JSON by the standard library."""
-    return _encode(value).encode()
-
-
-def dump(job: TrackedJob, now: float, write: Write = write_json) -> bytes:
+def dump(job: TrackedJob, now: float, write: WriteJson = write_json) -> bytes:
     """The stored form of a job. Where a faster ``write`` is at hand, it saves most of the time."""
     if job.head_fragment is None:
         job.head_fragment = write(_head(job))[1:-1]
@@ -157,7 +144,7 @@ def _job(value: dict[str, Any]) -> TrackedJob:
     return job
 
 
-def _pace_fragment(judge: Judge | None, now: float, write: Write) -> bytes:
+def _pace_fragment(judge: Judge | None, now: float, write: WriteJson) -> bytes:
     if judge is None or judge.attempt is None:
         return b"null"
     if judge.fragment is None or not 0 <= now - judge.fragment_at < PACE_SECONDS:
@@ -165,7 +152,7 @@ def _pace_fragment(judge: Judge | None, now: float, write: Write) -> bytes:
     return judge.fragment
 
 
-def _attempt_fragment(attempt: AttemptState, write: Write) -> bytes:
+def _attempt_fragment(attempt: AttemptState, write: WriteJson) -> bytes:
     head = attempt.head_fragment
     if head is None:
         value = {
@@ -183,7 +170,7 @@ def _attempt_fragment(attempt: AttemptState, write: Write) -> bytes:
     told = [run for run in attempt.runs.values() if run.wrote or run.ending]
     attempt.fragment = b'%b,"runs":[%b]}' % (
         head,
-        b",".join([run.fragment or _run_fragment(run, write) for run in told]),
+        b",".join([run.fragment or dump_run(run, write) for run in told]),
     )
     return attempt.fragment
 
@@ -199,108 +186,6 @@ def _attempt(value: dict[str, Any]) -> AttemptState:
     for name, (heard, ended, ending, *going_on) in value["runners"].items():
         attempt.runners[name] = RunnerState(heard, ended, ending and codec.decode(Ending, ending), *going_on)
     for one in value["runs"]:
-        run = _run(one)
+        run = load_run(one)
         attempt.runs[run.run] = run
     return attempt
-
-
-def _run_fragment(run: RunState, write: Write) -> bytes:
-    news = {
-        "run": run.run,
-        "rank": run.rank,
-        "worldSize": run.world_size,
-        "wrote": run.wrote,
-        "seen": run.seen.spans,
-        "seq": run.seq,
-        "seqT": run.seq_t,
-        "spokeAt": run.spoke_at,
-        "firstSeen": run.first_seen,
-        "origin": None if run.origin == _INF else run.origin,
-        "step": [run.step, run.step_at, run.start],
-        "known": run.known,
-        "firstTotal": run.first_total,
-        "metrics": _metrics(run.metrics),
-        "gaps": run.gaps,
-    }
-    if run.stock is not None:
-        claim, final, worth, (low, high) = run.stock.claim, run.stock.final, run.stock.worth, run.stock.epoch_bounds
-        news["stock"] = [claim, final, worth, low, None if high == _INF else high]
-    rest = (run.checkpoint, run.saves, run.info, run.ending, run.stack, run.warnings)
-    if run.rest_fragment is None or run.rest_fragment[0] != rest:  # mostly the same objects, which costs no comparison
-        run.rest_fragment = rest, _rest_fragment(run, write)
-    run.fragment = b"%b%b}" % (write(news)[:-1], run.rest_fragment[1])
-    return run.fragment
-
-
-def _rest_fragment(run: RunState, write: Write) -> bytes:
-    """What is not said with every report: members of an object, with a comma before each."""
-    saved, info, ending = run.checkpoint, run.info, run.ending
-    value: dict[str, Any] = {}
-    if saved is not None:
-        value["checkpoint"] = [*saved[:3], codec.encode(saved[3])]
-    if run.saves:
-        value["saves"] = run.saves
-    if info is not None:
-        value["info"] = [info[0], codec.encode(info[1])]
-    if ending is not None:
-        value["ending"] = [*ending[:2], codec.encode(ending[2])]
-    if run.stack is not None:
-        value["stack"] = run.stack
-    if run.warnings:
-        value["warnings"] = run.warnings
-    return b",%b" % write(value)[1:-1] if value else b""
-
-
-def _metrics(metrics: dict[str, MetricState]) -> dict[str, list[Any]]:
-    result = {}
-    for name, one in metrics.items():
-        value = one.value if -_INF < one.value < _INF else codec.encode_number(one.value)
-        low, high = (one.low, one.high) if one.low <= one.high else (None, None)
-        result[name] = [one.t, one.step, one.seq, value, low, high]
-    return result
-
-
-def _run(value: dict[str, Any]) -> RunState:
-    run = RunState(value["run"], value["rank"])
-    run.world_size, run.wrote = value["worldSize"], value["wrote"]
-    run.seen = SeqSet(value["seen"])
-    run.seq, run.seq_t, run.spoke_at = value["seq"], value["seqT"], value["spokeAt"]
-    run.first_seen = value["firstSeen"]
-    run.origin = _INF if value["origin"] is None else value["origin"]
-    run.step, run.step_at, run.start = value["step"]
-    run.known = {name: (seq, _known(name, one)) for name, (seq, one) in value["known"].items()}
-    run.first_total = _pair(value["firstTotal"])
-    run.gaps = value["gaps"]
-    for name, (t, step, seq, newest, low, high) in value["metrics"].items():
-        number = codec.NON_FINITE[newest] if isinstance(newest, str) else float(newest)
-        entry = run.metrics[name] = MetricState(t, step, seq, number)
-        if low is not None:
-            entry.low, entry.high = low, high
-    if (one := value.get("checkpoint")) is not None:
-        run.checkpoint = (one[0], one[1], one[2], codec.decode(Checkpoint, one[3]))
-        run.saves = tuple(value.get("saves", (run.checkpoint[0],)))
-    if (one := value.get("info")) is not None:
-        run.info = (one[0], codec.decode(RunInfo, one[1]))
-    if (one := value.get("ending")) is not None:
-        run.ending = (one[0], one[1], codec.decode(Ending, one[2]))
-    if isinstance(one := value.get("stack"), list):
-        run.stack = (one[0], one[1], one[2])
-    run.warnings = tuple(value.get("warnings", ()))
-    if (one := value.get("stock")) is not None:
-        claim, final, worth, low, high = one
-        run.stock = StockState()
-        run.stock.claim = _pair(claim)
-        run.stock.final = None if final is None else (final[0], final[1], final[2])
-        run.stock.worth = worth
-        run.stock.epoch_bounds = (low, _INF if high is None else high)
-    return run
-
-
-def _pair(value: list[int] | None) -> tuple[int, int] | None:
-    return None if value is None else (value[0], value[1])
-
-
-def _known(name: str, value: Any) -> object:
-    if name == "unit":
-        return Unit(value)
-    return Phase(value) if name == "phase" else value

@@ -15,6 +15,7 @@ from headway.protocol.report import Envelope, Progress, Report
 from headway.tracking.actions import hear, note_outcomes
 from headway.tracking.attempts import AttemptState, RunnerState
 from headway.tracking.runs import MOST_STEPS, RunState
+from headway.tracking.said import Stuck
 from headway.tracking.stock import as_report, note
 from headway.tracking.tracked import TrackedJob
 
@@ -169,7 +170,7 @@ def fold_lifecycle(job: TrackedJob, event: Lifecycle, now: float) -> bool:
         case LifecycleKind.ALIVE:
             pass
     if event.stuck is not None and (run := attempt.runs.get(event.stuck.run)) is not None:
-        run.stuck = (at, event.stuck.stack)
+        run.stuck = Stuck(at, event.stuck.stack)
     news = hear(job, event.acks, event.runner, at) or news
     news = note_outcomes(job, event.outcomes, event.runner) or news
     if news:

@@ -8,7 +8,8 @@ from typing import cast
 from headway.protocol.job import JobProgress
 from headway.protocol.report import Phase, Unit
 from headway.tracking.attempts import AttemptState
-from headway.tracking.runs import MetricState, RunState
+from headway.tracking.metric_state import MetricState
+from headway.tracking.runs import RunState
 from headway.tracking.stock import inferred_step
 from headway.tracking.tracked import TrackedJob
 
@@ -38,8 +39,8 @@ def standing(attempt: AttemptState) -> Standing:
     result = Standing(writer=writer, total=cast("int | None", writer.value("total_steps")))
     for run in chain:
         step = run.step
-        if run.stock is not None and run.stock.final is not None and run.stock.final[2] is not None:
-            step = inferred_step(run, run.stock, run.stock.final[2])
+        if run.stock is not None and run.stock.final is not None and run.stock.final.epoch is not None:
+            step = inferred_step(run, run.stock, run.stock.final.epoch)
         if step is not None and (result.step is None or step > result.step):
             result.step, result.step_at = step, run.step_at
         if run.began is not None and (result.start is None or run.began < result.start):
@@ -48,8 +49,8 @@ def standing(attempt: AttemptState) -> Standing:
         result.advanced = result.advanced or run.advanced
     stock = writer.stock
     if stock is not None:
-        result.claim = stock.claim[1] if stock.claim else None
-        result.finished = stock.final is not None and stock.final[0] == writer.seq
+        result.claim = stock.claim.value if stock.claim else None
+        result.finished = stock.final is not None and stock.final.seq == writer.seq
         if result.step is None and result.claim is not None:
             result.advanced = result.claim > 0
         if result.finished and result.step is None and result.total is None:

@@ -109,7 +109,7 @@ def _finding(ranks: dict[int, RunState], found: list[_Straggler], lead: int | No
         evidence={
             "rank": first.rank,
             "ranks": ", ".join(str(one.rank) for one in found),
-            "host": first.info[1].host if first.info is not None else None,
+            "host": first.info.value.host if first.info is not None else None,
             "step": first.step,
             "leadStep": lead,
             "lost": lost,
@@ -121,5 +121,5 @@ def _finding(ranks: dict[int, RunState], found: list[_Straggler], lead: int | No
 
 
 def _name(run: RunState) -> str:
-    host = run.info[1].host if run.info is not None else None
+    host = run.info.value.host if run.info is not None else None
     return f"rank {run.rank}" + (f" ({host})" if host else "")

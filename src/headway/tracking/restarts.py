@@ -63,7 +63,7 @@ def _ended_on_purpose(attempt: AttemptState) -> bool:
 
 def _reason(attempt: AttemptState) -> str | None:
     writer, end = attempt.writer(), attempt.runner_ending
-    for ending in (writer.ending[2] if writer is not None and writer.ending else None, end.ending if end else None):
+    for ending in (writer.ending.how if writer is not None and writer.ending else None, end.ending if end else None):
         if ending is None:
             continue
         if ending.exception:

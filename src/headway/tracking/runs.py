@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from operator import attrgetter, sub
 from typing import Final, TypeGuard
 
 from headway.protocol import kubeflow
 from headway.protocol.points import Points
-from headway.protocol.report import Checkpoint, Device, Ending, Progress, RunInfo, RunReport
+from headway.protocol.report import Device, Progress, RunInfo, RunReport
+from headway.tracking.metric_state import MetricState, fold_metrics
+from headway.tracking.said import Ended, LastPost, Said, Saved, Stack, Stuck
 from headway.tracking.seqset import SeqSet
-
-MOST_METRICS: Final = 1000
-"""Metrics of one run whose newest and extreme values are kept at hand; all are in the history."""
 
 MOST_STEPS: Final = 2**53
 """Whole numbers up to here are exact everywhere; a step past it is not believed."""
@@ -30,23 +28,8 @@ _REGISTERS: Final = ("total_steps", "epoch", "total_epochs", "unit", "samples", 
 _registers_of: Final = attrgetter(*_REGISTERS)
 _INF: Final = math.inf
 
-
 MOST_SAVES: Final = 200
 """Steps of checkpoints that are remembered of one run."""
-
-
-class MetricState:
-    """Newest value of a metric by (time, step, sequence number), and its finite extremes."""
-
-    __slots__ = ("high", "low", "seq", "step", "t", "value")
-
-    def __init__(self, t: float, step: int, seq: int, value: float) -> None:
-        self.t = t
-        self.step = step
-        self.seq = seq
-        self.value = value
-        self.low = _INF
-        self.high = -_INF
 
 
 class RunState:
@@ -106,21 +89,18 @@ class RunState:
         """The lowest step it stood at: where it began."""
         self.known: dict[str, tuple[int, object]] = {}
         """Fields of progress that may change either way: (sequence number, value)."""
-        self.first_total: tuple[int, int] | None = None
+        self.first_total: Said[int] | None = None
         self.metrics: dict[str, MetricState] = {}
-        self.checkpoint: tuple[int, int, float, Checkpoint] | None = None
-        """(step, sequence number, when, what)."""
+        self.checkpoint: Saved | None = None
+        """Its newest checkpoint."""
         self.saves: tuple[int, ...] = ()
         """Steps of all checkpoints, in order; of many, every other of the older ones."""
-        self.device: tuple[int, Device] | None = None
+        self.device: Said[Device] | None = None
         """Its newest word on its accelerator; not kept over a restart, for the next report tells."""
-        self.info: tuple[int, RunInfo] | None = None
-        self.ending: tuple[int, float, Ending] | None = None
-        """(sequence number, when, what)."""
-        self.stack: tuple[int, int | None, str] | None = None
-        """(sequence number, step, text) of the newest stack that came."""
-        self.stuck: tuple[float, str] | None = None
-        """By its runner's word: when it last saw that the interpreter stands still, and its stack."""
+        self.info: Said[RunInfo] | None = None
+        self.ending: Ended | None = None
+        self.stack: Stack | None = None
+        self.stuck: Stuck | None = None
         self.warnings: tuple[str, ...] = ()
         self.gaps: list[float] = []
         """Seconds between the newest reports."""
@@ -143,7 +123,7 @@ class RunState:
     @property
     def began(self) -> int | None:
         """Steps complete before its first: by its own word, which goes before what its points tell."""
-        told = self.info[1].start_step if self.info is not None else None
+        told = self.info.value.start_step if self.info is not None else None
         return told if told is not None and 0 <= told <= MOST_STEPS else self.start
 
     @property
@@ -154,9 +134,9 @@ class RunState:
     @property
     def present_stack(self) -> str | None:
         """Where its main thread stands, if it said so after its newest step."""
-        if self.stack is None or (self.step is not None and (self.stack[1] or 0) < self.step):
+        if self.stack is None or (self.step is not None and (self.stack.step or 0) < self.step):
             return None
-        return self.stack[2]
+        return self.stack.text
 
     def value(self, name: str) -> object:
         """The newest known value of a field of progress."""
@@ -214,8 +194,8 @@ class RunState:
                 total = kubeflow.usable_total(value)
                 if total is None:
                     continue
-                if self.first_total is None or seq < self.first_total[0]:
-                    self.first_total = (seq, total)
+                if self.first_total is None or seq < self.first_total.seq:
+                    self.first_total = Said(seq, total)
             entry = known.get(name)
             if entry is None or seq > entry[0]:
                 known[name] = (seq, value)
@@ -232,29 +212,11 @@ class RunState:
             self.start = step
 
     def _take_points(self, points: Points, seq: int, sent: float, *, tells_step: bool) -> None:
-        steps, times, ordered = points.steps, points.times, points.ordered
-        for name, (means, _, _, _, places) in points.columns.items():
-            entry = self.metrics.get(name)
-            if entry is None and len(self.metrics) >= MOST_METRICS:
-                continue
-            at = -1 if ordered else _newest(points, places)
-            place = at if places is None else places[at]
-            t, step, value = times[place], steps[place], means[at]
-            if entry is None:
-                entry = self.metrics[name] = MetricState(t, step, seq, value)
-            elif t > entry.t or (t, step, seq) >= (entry.t, entry.step, entry.seq):
-                entry.t, entry.step, entry.seq, entry.value = t, step, seq, value
-            finite = means if -_INF < sum(means) < _INF else [mean for mean in means if -_INF < mean < _INF]
-            if finite:
-                low, high = min(finite), max(finite)
-                if low < entry.low:  # noqa: PLR1730 - a branch costs less than a call, and this is the hot path
-                    entry.low = low
-                if high > entry.high:  # noqa: PLR1730
-                    entry.high = high
+        fold_metrics(self.metrics, points, seq)
         if self.start != 0:  # it cannot have begun before that
             self._begin_at(points)
         if tells_step:
-            for step in steps:
+            for step in points.steps:
                 self._stand_at(step, sent)
 
     def _begin_at(self, points: Points) -> None:
@@ -272,18 +234,18 @@ class RunState:
         if (saved := report.checkpoint) is not None and (
             self.checkpoint is None or (saved.step, seq) > self.checkpoint[:2]
         ):
-            self.checkpoint = (saved.step, seq, sent, saved)
+            self.checkpoint = Saved(saved.step, seq, sent, saved)
         if saved is not None and saved.step not in self.saves:
             saves = tuple(sorted((*self.saves, saved.step)))
             self.saves = saves if len(saves) <= MOST_SAVES else (*saves[:-1:2], saves[-1])
-        if report.device is not None and (self.device is None or seq > self.device[0]):
-            self.device = (seq, report.device)
-        if report.job is not None and (self.info is None or seq > self.info[0]):
-            self.info = (seq, report.job)
-        if report.stack is not None and (self.stack is None or seq > self.stack[0]):
-            self.stack = (seq, report.progress.step, report.stack)
-        if report.ending is not None and (self.ending is None or seq > self.ending[0]):
-            self.ending = (seq, sent, report.ending)
+        if report.device is not None and (self.device is None or seq > self.device.seq):
+            self.device = Said(seq, report.device)
+        if report.job is not None and (self.info is None or seq > self.info.seq):
+            self.info = Said(seq, report.job)
+        if report.stack is not None and (self.stack is None or seq > self.stack.seq):
+            self.stack = Stack(seq, report.progress.step, report.stack)
+        if report.ending is not None and (self.ending is None or seq > self.ending.seq):
+            self.ending = Ended(seq, sent, report.ending)
         if report.ending is not None and report.ending.step is not None:
             self._stand_at(report.ending.step, sent)
 
@@ -294,20 +256,13 @@ class StockState:
     __slots__ = ("claim", "epoch_bounds", "final", "worth")
 
     def __init__(self) -> None:
-        self.claim: tuple[int, int] | None = None
-        """(sequence number, percentage) of the newest post that named one and was not the last."""
-        self.final: tuple[int, float, float | None] | None = None
-        """(sequence number, when, exact epoch) of a bare 100 %, the way Transformers ends."""
+        self.claim: Said[int] | None = None
+        """The percentage of the newest post that named one and was not the last."""
+        self.final: LastPost | None = None
         self.worth = 1
         """Most steps between two posts."""
         self.epoch_bounds: tuple[float, float] = (0.0, _INF)
         """Between how many steps an epoch has, by the pairs of step and rounded epoch posted."""
-
-
-def _newest(points: Points, places: Sequence[int] | None) -> int:
-    """Which cell of a column is the newest by (time, step); of equals, the last."""
-    places = range(len(points)) if places is None else places
-    return max(range(len(places)), key=lambda at: (points.times[places[at]], points.steps[places[at]], at))
 
 
 def _finite(value: float | None) -> TypeGuard[float]:

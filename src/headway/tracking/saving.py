@@ -34,10 +34,10 @@ def checkpoint_late(job: TrackedJob, now: float) -> list[Finding]:
     if attempt is None or writer is None or writer.step is None or writer.ending is not None:
         return []
     saved = attempt.checkpoint
-    since = saved[2] if saved is not None else writer.origin
+    since = saved.at if saved is not None else writer.origin
     if not now - since >= _LEAST_SECONDS:
         return []
-    begin = saved[0] if saved is not None else writer.began
+    begin = saved.step if saved is not None else writer.began
     gaps = usual_gaps(job)
     if begin is None or len(gaps) < _ENOUGH:
         return []
@@ -51,7 +51,7 @@ def checkpoint_late(job: TrackedJob, now: float) -> list[Finding]:
     money = None if price is None else price * seconds / 3600
     evidence: Evidence = {
         "step": writer.step,
-        "lastCheckpointStep": saved[0] if saved is not None else None,
+        "lastCheckpointStep": saved.step if saved is not None else None,
         "stepsAtRisk": steps,
         "secondsAtRisk": round(seconds, 3),
         "moneyAtRisk": None if money is None else round(money, 4),

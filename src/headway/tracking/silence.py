@@ -100,7 +100,7 @@ def _silent(job: TrackedJob, now: float, listening_since: float, patience: Patie
     attempt = job.current
     heard = attempt.heard_at if attempt is not None else None
     writer = attempt.writer() if attempt is not None else None
-    if heard is None or writer is None or (writer.ending is not None and writer.ending[2].kind in _GOOD):
+    if heard is None or writer is None or (writer.ending is not None and writer.ending.how.kind in _GOOD):
         return []
     limit = silence_limit(writer, patience)
     stands = any(

@@ -36,15 +36,15 @@ def stalled(job: TrackedJob, now: float, floor: float) -> list[Finding]:
     floor = floor_of(job, writer, floor)
     if watch.settings.floor != floor:
         watch.settings = StallSettings(floor=floor)
-    stuck = writer.stuck if writer.stuck is not None and writer.stuck[0] > writer.spoke_at else None
+    stuck = writer.stuck if writer.stuck is not None and writer.stuck.at > writer.spoke_at else None
     witness = _witness(attempt, writer)
     if witness.step_at is not None and (witness.step or 0) > (watch.step or 0):
         watch.observe(witness.step, witness.step_at, blind=True)
-    heard = max(witness.spoke_at, writer.spoke_at if stuck is None else stuck[0])
+    heard = max(witness.spoke_at, writer.spoke_at if stuck is None else stuck.at)
     finding = watch.finding(now, heard=heard)
     if finding is None:
         return []
-    stack = stuck[1] if stuck is not None else writer.present_stack or witness.present_stack
+    stack = stuck.text if stuck is not None else writer.present_stack or witness.present_stack
     place = where(stack) if stack is not None else None
     if place is None:
         return [finding]
@@ -69,7 +69,7 @@ def _witness(attempt: AttemptState, writer: RunState) -> RunState:
 
 def floor_of(job: TrackedJob, writer: RunState | None, floor: float) -> float:
     """Seconds below which nothing is a stall: as the job says, or its run, or else the server (``floor``)."""
-    info = writer.info[1] if writer is not None and writer.info is not None else None
+    info = writer.info.value if writer is not None and writer.info is not None else None
     for told in (job.spec.stall_floor, info.stall_floor if info is not None else None):
         if told is not None and told > 0:
             return told

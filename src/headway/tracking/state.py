@@ -97,7 +97,7 @@ def _own_word(attempt: AttemptState, where: Overall) -> Outcome | None:
     writer = attempt.writer()
     if writer is None or writer.ending is None:
         return None
-    _, at, own = writer.ending
+    at, own = writer.ending.at, writer.ending.how
     ending = _refined(own.kind, own, own, attempt, where)
     return Outcome(_state(ending.kind, own=True), ending.message, ending, at)
 
@@ -144,9 +144,9 @@ def _own_ending(attempt: AttemptState) -> Ending | None:
     """What the processes said of their end: the writing run or, where it said nothing, the first that failed."""
     writer = attempt.writer()
     if writer is not None and writer.ending is not None:
-        return writer.ending[2]
-    failed = [run.ending for run in attempt.runs.values() if run.ending and run.ending[2].kind is EndingKind.FAILED]
-    return min(failed, key=lambda ending: ending[1])[2] if failed else None
+        return writer.ending.how
+    failed = [run.ending for run in attempt.runs.values() if run.ending and run.ending.how.kind is EndingKind.FAILED]
+    return min(failed, key=lambda ended: ended.at).how if failed else None
 
 
 def _refined(

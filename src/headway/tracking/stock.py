@@ -13,6 +13,7 @@ from headway.protocol import kubeflow
 from headway.protocol.kubeflow import TOTAL_NAMES
 from headway.protocol.report import Envelope, Point, Progress, RunReport, TrainerStatus
 from headway.tracking.runs import RunState, StockState
+from headway.tracking.said import LastPost, Said
 from headway.tracking.tracked import STOCK_RUN, TrackedJob
 
 STOCK_ATTEMPT: Final = "stock-"
@@ -39,10 +40,10 @@ def _fell(run: RunState, stock: StockState, progress: Progress, percent: int | N
     if percent is None or stock.claim is None:
         return False
     if stock.final is not None:
-        return percent < stock.claim[1]
+        return percent < stock.claim.value
     total = run.value("total_steps")
     worth = 1 if not isinstance(total, int) else math.ceil(100 * stock.worth / total)
-    return percent < stock.claim[1] - worth
+    return percent < stock.claim.value - worth
 
 
 def is_final(status: TrainerStatus, progress: Progress) -> bool:
@@ -100,10 +101,10 @@ def note(run: RunState, status: TrainerStatus, report: RunReport, before: int | 
     stock = run.stock = run.stock or StockState()
     percent = status.progress_percentage
     if is_final(status, report.progress):
-        if stock.final is None or report.seq > stock.final[0]:
-            stock.final = (report.seq, sent, exact_epoch(status))
-    elif percent is not None and not _total_unusable(status) and (stock.claim is None or report.seq > stock.claim[0]):
-        stock.claim = (report.seq, percent)
+        if stock.final is None or report.seq > stock.final.seq:
+            stock.final = LastPost(report.seq, sent, exact_epoch(status))
+    elif percent is not None and not _total_unusable(status) and (stock.claim is None or report.seq > stock.claim.seq):
+        stock.claim = Said(report.seq, percent)
     step = report.progress.step
     if step is None:
         return

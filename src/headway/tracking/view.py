@@ -9,7 +9,7 @@ from headway.insight.eta import EtaEstimate
 from headway.protocol.job import Attempt, Eta, Job, RankInfo, State
 from headway.protocol.limits import CANONICAL_DIRECTIONS, CANONICAL_METRICS
 from headway.protocol.message import Message
-from headway.protocol.report import Checkpoint, RunInfo
+from headway.protocol.report import RunInfo
 from headway.protocol.verdict import GOES_NOWHERE, ConditionType, Verdict
 from headway.tracking.actions import records
 from headway.tracking.attempts import AttemptState
@@ -18,6 +18,7 @@ from headway.tracking.conditions import verdict_of
 from headway.tracking.ledger import ledger
 from headway.tracking.progress import Overall, best_metrics, newest_metrics, overall, shown, standing
 from headway.tracking.runs import RunState
+from headway.tracking.said import Saved
 from headway.tracking.state import Outcome, governing, outcome, summary
 from headway.tracking.tracked import TrackedJob
 
@@ -59,7 +60,7 @@ def view(job: TrackedJob, now: float, *, whole: bool = True) -> Job:
         metrics=newest_metrics(job),
         best=best_metrics(job, directions) if whole else {},
         directions=directions,
-        checkpoint=saved[3] if saved is not None else None,
+        checkpoint=saved.what if saved is not None else None,
         attempts=attempts,
         ranks=_ranks(current, now) if whole and current is not None else (),
         actions=records(job, now) if whole else (),
@@ -91,7 +92,7 @@ def info_of(job: TrackedJob) -> RunInfo | None:
     for attempt in reversed(job.ordered):
         for run in reversed(attempt.writers()):
             if run.info is not None:
-                return run.info[1]
+                return run.info.value
     return None
 
 
@@ -172,9 +173,9 @@ def _warnings(where: Overall) -> tuple[Message, ...]:
             Message(kind="warning.pastTotal", figures={"step": where.step, "total": where.total}, text=text)
         )
     first = writer.first_total
-    if first is not None and where.here.total is not None and first[1] != where.here.total:
-        text = f"the total was revised from {first[1]} to {where.here.total} steps"
-        figures: dict[str, float | int | str | None] = {"before": first[1], "total": where.here.total}
+    if first is not None and where.here.total is not None and first.value != where.here.total:
+        text = f"the total was revised from {first.value} to {where.here.total} steps"
+        figures: dict[str, float | int | str | None] = {"before": first.value, "total": where.here.total}
         warnings.append(Message(kind="warning.revisedTotal", figures=figures, text=text))
     if (short := _short_grace(writer)) is not None:
         warnings.append(short)
@@ -183,8 +184,8 @@ def _warnings(where: Overall) -> tuple[Message, ...]:
 
 def _short_grace(writer: RunState) -> Message | None:
     """That a run has too little time to save in when its end is announced, if its last step and save took longer."""
-    grace = writer.info[1].grace if writer.info is not None else None
-    saved = writer.checkpoint[3].seconds if writer.checkpoint is not None else None
+    grace = writer.info.value.grace if writer.info is not None else None
+    saved = writer.checkpoint.what.seconds if writer.checkpoint is not None else None
     step = writer.value("step_seconds")
     if grace is None or saved is None or not isinstance(step, float) or saved + step <= grace:
         return None
@@ -212,7 +213,7 @@ def attempt_end(job: TrackedJob, index: int, end: Outcome) -> float | None:
         return end.ended_at
     writer = attempt.writer()
     if not attempt.registered and writer is not None and writer.ending is not None:
-        return writer.ending[1]
+        return writer.ending.at
     if index + 1 < len(job.ordered):
         last = max(
             (at for at in (attempt.heard_at, attempt.runner_heard_at) if at is not None), default=attempt.known_at
@@ -244,7 +245,7 @@ def _attempt(job: TrackedJob, index: int, end: Outcome) -> Attempt:
     elif attempt.runner_ending is not None:
         ending = attempt.runner_ending.ending
     if ending is None and writer is not None and writer.ending is not None:
-        ending = writer.ending[2]
+        ending = writer.ending.how
     start = there.start
     return Attempt(
         ordinal=index + 1,
@@ -256,7 +257,7 @@ def _attempt(job: TrackedJob, index: int, end: Outcome) -> Attempt:
         resumed_from_step=start if start and index > 0 else None,
         world_size=max((run.world_size for run in attempt.runs.values()), default=1),
         ending=ending,
-        checkpoint=saved[3] if saved is not None else None,
+        checkpoint=saved.what if saved is not None else None,
         checkpoints=attempt.saves,
     )
 
@@ -268,8 +269,8 @@ def _ranks(attempt: AttemptState, now: float) -> tuple[RankInfo, ...]:
 
 
 def _rank(attempt: AttemptState, run: RunState, now: float, *, auxiliary: bool) -> RankInfo:
-    info = run.info[1] if run.info is not None else None
-    device = run.device[1] if run.device is not None else None
+    info = run.info.value if run.info is not None else None
+    device = run.device.value if run.device is not None else None
     return RankInfo(
         run=run.run,
         rank=run.rank,
@@ -285,12 +286,12 @@ def _rank(attempt: AttemptState, run: RunState, now: float, *, auxiliary: bool) 
         memory_used=device.memory_used if device is not None else None,
         memory_total=device.memory_total if device is not None else None,
         auxiliary=auxiliary,
-        stack=run.stuck[1] if run.stuck is not None and run.stuck[0] > run.spoke_at else run.present_stack,
+        stack=run.stuck.text if run.stuck is not None and run.stuck.at > run.spoke_at else run.present_stack,
     )
 
 
-def _at_risk(attempt: AttemptState, saved: tuple[int, int, float, Checkpoint] | None, now: float) -> float | None:
-    since = saved[2] if saved is not None else _begun(attempt)
+def _at_risk(attempt: AttemptState, saved: Saved | None, now: float) -> float | None:
+    since = saved.at if saved is not None else _begun(attempt)
     return None if since is None else now - since
 
 
