@@ -14,7 +14,8 @@ import { useState } from "react";
 import { act } from "../api/client";
 import type { Seen } from "../api/store";
 import { useI18n } from "../i18n";
-import { atRisk } from "../model/job";
+import { atRisk, commandLine } from "../model/job";
+import { CommandLine } from "./CommandLine";
 
 const LISTED = 8;
 
@@ -70,6 +71,11 @@ export function EndDialog({ verb, jobs, onClose }: Props) {
             label={t("stop.save")}
             description={t("stop.saveBody")}
           />
+        )}
+        {single && (
+          <p className="hw-dialog-line">
+            <CommandLine text={`${commandLine(verb, single.job)}${verb === "stop" && saves ? " --save" : ""}`} />
+          </p>
         )}
         {errors.map((error) => (
           <Alert key={error} isInline isLiveRegion variant="danger" title={t("common.error")}>

@@ -24,7 +24,7 @@ export function render(catalogue: Catalogue, locale: string, key: MessageKey, pa
   return pattern.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = parameters[name];
     if (value === undefined) return whole;
-    return typeof value === "number" ? value.toLocaleString(locale) : value;
+    return typeof value === "number" ? value.toLocaleString(locale, { useGrouping: "always" }) : value;
   });
 }
 

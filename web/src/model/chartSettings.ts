@@ -4,15 +4,19 @@ import { SMOOTHINGS, type Smoothing } from "./smoothing";
 
 export const X_AXES: readonly XAxis[] = ["step", "time", "epoch"];
 
+/** How values are laid out: `auto` is logarithmic where a linear scale would press nearly all of a curve flat. */
+export const SCALES = ["auto", "linear", "log"] as const;
+export type Scale = (typeof SCALES)[number];
+
 export interface ChartSettings {
   readonly axis: XAxis;
-  readonly log: boolean;
+  readonly scale: Scale;
   readonly smoothing: Smoothing;
   /** In units of the axis; null: everything. */
   readonly range: Range | null;
 }
 
-export const DEFAULT_SETTINGS: ChartSettings = { axis: "step", log: false, smoothing: "light", range: null };
+export const DEFAULT_SETTINGS: ChartSettings = { axis: "step", scale: "auto", smoothing: "light", range: null };
 
 /** Reads settings from a query; what cannot be read is left at its default. */
 export function readSettings(query: URLSearchParams): ChartSettings {
@@ -20,7 +24,7 @@ export function readSettings(query: URLSearchParams): ChartSettings {
   const smoothing = SMOOTHINGS.find((each) => each === query.get("smooth"));
   return {
     axis: axis ?? DEFAULT_SETTINGS.axis,
-    log: query.get("scale") === "log",
+    scale: SCALES.find((each) => each === query.get("scale")) ?? DEFAULT_SETTINGS.scale,
     smoothing: smoothing ?? DEFAULT_SETTINGS.smoothing,
     range: readRange(query.get("zoom")),
   };
@@ -36,7 +40,7 @@ function readRange(text: string | null): Range | null {
 export function writeSettings(settings: ChartSettings, query: URLSearchParams): void {
   const set = (name: string, value: string | null) => (value === null ? query.delete(name) : query.set(name, value));
   set("x", settings.axis === DEFAULT_SETTINGS.axis ? null : settings.axis);
-  set("scale", settings.log ? "log" : null);
+  set("scale", settings.scale === DEFAULT_SETTINGS.scale ? null : settings.scale);
   set("smooth", settings.smoothing === DEFAULT_SETTINGS.smoothing ? null : settings.smoothing);
   set("zoom", settings.range?.map((end) => Number(end.toPrecision(7))).join("~") ?? null);
 }

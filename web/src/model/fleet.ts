@@ -173,6 +173,15 @@ export function ends(fleet: readonly Seen[], now: number, horizon: number): Ends
   };
 }
 
+/** The shortest of some horizons (seconds, rising) within which enough jobs end to look at; else the longest. */
+export function usualHorizon(fleet: readonly Seen[], now: number, horizons: readonly number[]): number {
+  const known = ends(fleet, now, Number.POSITIVE_INFINITY).within;
+  const enough = Math.min(ENOUGH_ENDS, known.length);
+  const last = horizons.at(-1) ?? 0;
+  return known.length === 0 ? last : (horizons.find((each) => (known[enough - 1]?.seconds ?? 0) <= each) ?? last);
+}
+
+const ENOUGH_ENDS = 6;
 const MOST_MOMENTS = 240;
 
 /** Devices freed after some seconds: at the earliest ends, the estimated ones, the latest ones. */

@@ -129,6 +129,16 @@ export function commandLine(verb: "checkpoint" | "pause" | "resume" | "stop" | "
   return `headway ${verb} ${quote(job.name)}${namespace}`;
 }
 
+/** The line of Python that does the same. */
+export function sdkLine(
+  verb: "job" | "log" | "checkpoint" | "pause" | "resume" | "stop",
+  job: JobKey,
+  more = "",
+): string {
+  const namespace = job.namespace === "local" ? "" : `, namespace=${JSON.stringify(job.namespace)}`;
+  return `Client().${verb}(${JSON.stringify(job.name)}${namespace}${more})`;
+}
+
 /** A word as a POSIX shell reads it. */
 export function quote(word: string): string {
   if (/^[A-Za-z0-9_./:@%+=,-]+$/.test(word)) return word;

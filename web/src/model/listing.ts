@@ -1,7 +1,7 @@
 /** Which jobs a list shows and in what order: filters, sorting, and both as they stand in the URL. Pure. */
 import type { Seen } from "../api/store";
 import type { JobRow, State, Verdict } from "../api/types";
-import { contactAt, costValue, percentOf } from "./job";
+import { contactAt, costValue, metric, percentOf } from "./job";
 import { hasEnded, STATES, VERDICTS, verdictRank } from "./verdict";
 
 export const FILTERS = ["state", "verdict", "namespace", "framework", "owner", "tag"] as const;
@@ -35,6 +35,8 @@ export const SORTS = [
   "verdict",
   "progress",
   "eta",
+  "finish",
+  "loss",
   "devices",
   "cost",
   "age",
@@ -179,6 +181,13 @@ export function sortValue({ job, at }: Seen, by: SortBy): Value {
       return percentOf(job);
     case "eta":
       return job.eta && !hasEnded(job.state) ? at + job.eta.seconds : null;
+    case "finish":
+      return hasEnded(job.state) ? job.endedAt : job.eta ? at + job.eta.seconds : null;
+    case "loss": {
+      // What is no number any more is worse than any that is.
+      const loss = metric(job, "loss");
+      return loss !== null && Number.isNaN(loss) ? Number.POSITIVE_INFINITY : loss;
+    }
     case "devices":
       return (job.spec.nodes ?? 1) * (job.spec.devicesPerNode ?? 1);
     case "cost":

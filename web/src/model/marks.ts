@@ -6,6 +6,8 @@ import { isKnown } from "./format";
 /** A condition as a stretch of x. */
 export interface ConditionSpan {
   readonly type: ConditionType;
+  /** The metric that it is of; null for one of the whole run. */
+  readonly metric: string | null;
   readonly severity: Severity;
   readonly from: number;
   readonly to: number;
@@ -40,10 +42,24 @@ export interface Marks {
 
 export const NO_MARKS: Marks = { conditions: [], attempts: [], checkpoints: [] };
 
-/** A job's conditions, attempts and checkpoints on an axis. `now` (Unix seconds) is where what stands reaches to. */
-export function marksOf(job: Job, stretches: readonly Stretch[], axis: XAxis, now: number): Marks {
+/** What concerns the values of one metric alone, and nothing that another one shows. */
+const OF_ITS_METRIC: ReadonlySet<ConditionType> = new Set<ConditionType>(["NonFinite", "Frozen"]);
+
+/**
+ * What is marked on the curves of some of a job's metrics: the job's attempts and checkpoints, and its conditions but for
+ * those of other metrics alone. `now` (Unix seconds) is where what stands reaches to.
+ */
+export function marksOf(
+  job: Job,
+  metrics: readonly string[],
+  stretches: readonly Stretch[],
+  axis: XAxis,
+  now: number,
+): Marks {
+  const concerns = ({ type, metric }: ConditionSpan) =>
+    metric === null || !OF_ITS_METRIC.has(type) || metrics.includes(metric);
   return {
-    conditions: conditionSpans(job, stretches, axis, now),
+    conditions: conditionSpans(job, stretches, axis, now).filter(concerns),
     attempts: attemptMarks(job, stretches, axis),
     checkpoints: checkpointMarks(job, stretches, axis),
   };
@@ -58,7 +74,8 @@ function conditionSpans(job: Job, stretches: readonly Stretch[], axis: XAxis, no
     const standing = !isKnown(each.until);
     const stop = standing ? latest : (each.until ?? latest);
     const to = standing && axis !== "time" ? end : whereOf(job, stretches, axis, each.untilStep, stop);
-    return [{ type: each.type, severity: each.severity, from, to: Math.max(from, to ?? end), standing }];
+    const metric = each.metric ?? null;
+    return [{ type: each.type, metric, severity: each.severity, from, to: Math.max(from, to ?? end), standing }];
   });
 }
 

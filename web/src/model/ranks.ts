@@ -39,8 +39,7 @@ export function ranksOf({ job, at }: Seen<Job>, now: number): Rank[] {
   const furthest = steps.length > 0 ? Math.max(...steps) : null;
   const usual = median(infos.map((rank) => rank.stepSeconds).filter(isKnown));
   const passed = job.state === "Running" ? Math.max(0, now - at) : 0;
-  // Ranks report a second or so apart: a rank is behind only by more steps than the others make in that time.
-  const slack = Math.max(1, usual !== null && usual > 0 ? Math.ceil(3 / usual) : 1);
+  const slack = slackOf(infos.map((info) => ({ info })));
   return infos.map((info) => {
     const age = info.lastContactAge + passed;
     const behind = furthest !== null && isKnown(info.step) ? furthest - info.step : null;
@@ -56,6 +55,44 @@ function standingOf(age: number, behind: number | null, slowness: number | null,
   if (behind !== null && behind > slack) return "behind";
   if (slowness !== null && slowness > SLOW) return "slow";
   return "well";
+}
+
+/** What the strip shows of each rank. */
+export const HEATS = ["standing", "step", "stepTime", "beat"] as const;
+export type HeatBy = (typeof HEATS)[number];
+
+export interface Heat {
+  /** By rank: 0 is as it should be, 1 as bad as the scale goes; null where it is not known. */
+  readonly values: readonly (number | null)[];
+  /** The figures at both ends of the scale; null where no rank has any. */
+  readonly ends: readonly [good: number, bad: number] | null;
+}
+
+/**
+ * How ranks compare by one figure. Small differences stay pale: the scale reaches at least as far as what is called behind,
+ * slow or lost.
+ */
+export function heatOf(ranks: readonly Rank[], by: Exclude<HeatBy, "standing">): Heat {
+  const figures = ranks.map(({ info, age }) => ({ step: info.step, stepTime: info.stepSeconds, beat: age })[by]);
+  const known = figures.filter(isKnown);
+  if (known.length === 0) return { values: figures.map(() => null), ends: null };
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const ends = {
+    step: [most, Math.min(least, most - slackOf(ranks))],
+    stepTime: [least, Math.max(most, least * SLOW)],
+    beat: [0, Math.max(most, LOST_SECONDS)],
+  } satisfies Readonly<Record<typeof by, readonly [number, number]>>;
+  const [good, bad] = ends[by] as [number, number];
+  return {
+    values: figures.map((each) => (isKnown(each) ? (bad === good ? 0 : Math.abs((each - good) / (bad - good))) : null)),
+    ends: [good, bad],
+  };
+}
+
+/** Ranks report a second or so apart: a rank is behind only by more steps than the others make in that time. */
+function slackOf(ranks: readonly { readonly info: RankInfo }[]): number {
+  const usual = median(ranks.map(({ info }) => info.stepSeconds).filter(isKnown));
+  return Math.max(1, usual !== null && usual > 0 ? Math.ceil(3 / usual) : 1);
 }
 
 export function median(values: readonly number[]): number | null {

@@ -1,6 +1,6 @@
 /** All jobs together, for whoever answers for the devices: what goes nowhere, what ends when, who holds what. */
 import { Bullseye, PageSection, Spinner, Title, ToggleGroup, ToggleGroupItem } from "@patternfly/react-core";
-import { memo, useDeferredValue, useMemo } from "react";
+import { memo, useDeferredValue, useMemo, useState } from "react";
 import { useAtNow, useFleet } from "../api/react";
 import type { Seen } from "../api/store";
 import { Concerns } from "../components/fleet/Concerns";
@@ -10,35 +10,48 @@ import { Summary } from "../components/fleet/Summary";
 import { Timeline } from "../components/fleet/Timeline";
 import { Verdicts } from "../components/fleet/Verdicts";
 import { useI18n } from "../i18n";
-import { byVerdict, concerns, ends, type GroupBy, overview, shares } from "../model/fleet";
+import { byVerdict, concerns, ends, type GroupBy, overview, shares, usualHorizon } from "../model/fleet";
 import { changeQuery, useAddress } from "../router";
 import "../styles/table.css";
 import "../styles/fleet.css";
 
 const HOUR = 3600;
 /** Hours to look ahead. */
-const HORIZONS = [4, 12, 48] as const;
+const HORIZONS = [1, 4, 12, 48] as const;
 const GROUPS: readonly GroupBy[] = ["namespace", "owner"];
 /** Seconds between two looks at the clock. */
 const BEAT = 5;
 
 export function Fleet() {
-  const { t, format } = useI18n();
+  const { t } = useI18n();
   // Put off and in parts of their own: React sums up thousands of jobs piece by piece, and the page stays quick meanwhile.
   const { list, known } = useDeferredValue(useFleet());
+  return known ? (
+    <Known list={list} />
+  ) : (
+    <Bullseye>
+      <Spinner aria-label={t("common.loading")} />
+    </Bullseye>
+  );
+}
+
+function Known({ list }: Of) {
+  const { t, format } = useI18n();
   const { query } = useAddress();
   const now = useBeat();
-  const hours = HORIZONS.find((each) => String(each) === query.get("hours")) ?? 12;
+  // As it was when the page was opened: it does not change by itself while one looks.
+  const [usual] = useState(
+    () =>
+      usualHorizon(
+        list,
+        now,
+        HORIZONS.map((each) => each * HOUR),
+      ) / HOUR,
+  );
+  const hours = HORIZONS.find((each) => String(each) === query.get("hours")) ?? usual;
   const by = GROUPS.find((each) => each === query.get("by")) ?? "namespace";
   const horizon = hours * HOUR;
   const choose = (name: string, value: string) => changeQuery((written) => written.set(name, value), { replace: true });
-  if (!known) {
-    return (
-      <Bullseye>
-        <Spinner aria-label={t("common.loading")} />
-      </Bullseye>
-    );
-  }
   return (
     <PageSection isFilled className="hw-fleet">
       <Title headingLevel="h1" size="xl">

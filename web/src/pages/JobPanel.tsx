@@ -96,6 +96,11 @@ function Content({ seen }: { readonly seen: Seen<Job> }) {
   const wanted = query.get("tab");
   const tab = TABS.find((each) => each === wanted) ?? "overview";
   const { job } = seen;
+  // On a narrow screen the tabs are wider than it is.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is what there is to show
+  useEffect(() => {
+    document.querySelector(".hw-panel-tabs .pf-m-current")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [tab]);
   const facts = [job.namespace, job.spec.framework, job.spec.owner, job.host].filter(Boolean);
   return (
     <>

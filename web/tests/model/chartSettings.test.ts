@@ -5,7 +5,7 @@ const read = (text: string) => readSettings(new URLSearchParams(text));
 
 describe("chart settings in the address", () => {
   it("come back as they were written, and leave other parameters alone", () => {
-    const settings = { axis: "time", log: true, smoothing: "strong", range: [10.5, 200] } as const;
+    const settings = { axis: "time", scale: "log", smoothing: "strong", range: [10.5, 200] } as const;
     const query = new URLSearchParams("job=local/train");
     writeSettings(settings, query);
     expect(query.get("job")).toBe("local/train");

@@ -161,13 +161,15 @@ describe("marks", () => {
   const stretches = stretchesOf(twoAttempts, "step");
 
   it("show later attempts where they resumed and checkpoints at their steps", () => {
-    const marks = marksOf(job, stretches, "step", NOW);
+    const marks = marksOf(job, ["loss"], stretches, "step", NOW);
     expect(marks.attempts).toEqual([{ ordinal: 2, x: 20 }]);
     expect(marks.checkpoints).toEqual([{ step: 20, x: 20 }]);
     const [first, ...rest] = job.attempts;
     const often = makeJob({ ...job, attempts: first ? [{ ...first, checkpoints: [5, 10, 20] }, ...rest] : [] });
-    expect(marksOf(often, stretches, "step", NOW).checkpoints.map(({ step }) => step)).toEqual([5, 10, 20]);
-    expect(marksOf(job, stretchesOf(twoAttempts, "time"), "time", NOW).attempts).toEqual([{ ordinal: 2, x: 600 }]);
+    expect(marksOf(often, ["loss"], stretches, "step", NOW).checkpoints.map(({ step }) => step)).toEqual([5, 10, 20]);
+    expect(marksOf(job, ["loss"], stretchesOf(twoAttempts, "time"), "time", NOW).attempts).toEqual([
+      { ordinal: 2, x: 600 },
+    ]);
   });
 
   it("shade conditions from their onset to their end, or to now while they stand", () => {
@@ -178,18 +180,31 @@ describe("marks", () => {
         { type: "Stalled", severity: "critical", since: NOW - 375 },
       ],
     });
-    const steps = marksOf(withConditions, stretches, "step", NOW).conditions;
+    const steps = marksOf(withConditions, ["loss"], stretches, "step", NOW).conditions;
     expect(steps).toEqual([
-      { type: "Slow", severity: "warning", from: 25, to: 35, standing: false },
-      { type: "Stalled", severity: "critical", from: 40, to: 40, standing: true },
+      { type: "Slow", metric: null, severity: "warning", from: 25, to: 35, standing: false },
+      { type: "Stalled", metric: null, severity: "critical", from: 40, to: 40, standing: true },
     ]);
     const timed = stretchesOf(twoAttempts, "time");
-    const marks = marksOf(withConditions, timed, "time", NOW);
+    const marks = marksOf(withConditions, ["loss"], timed, "time", NOW);
     expect(marks.conditions.map(({ from, to }) => [from, to])).toEqual([
       [610, 620],
       [625, 1000],
     ]);
     expect(withMarks(extent(timed), marks)).toEqual([10, 1000]);
+  });
+
+  it("leave out what concerns the values of another metric alone", () => {
+    const bad = { type: "NonFinite", severity: "critical", since: NOW - 380, sinceStep: 30 } as const;
+    const level = { ...bad, type: "Plateaued", severity: "warning", metric: "loss" } as const;
+    const broken = makeJob({
+      ...job,
+      conditions: [{ ...bad, metric: "loss" }, { ...bad, metric: "grad_norm" }, level],
+    });
+    const shown = (metric: string) =>
+      marksOf(broken, [metric], stretches, "step", NOW).conditions.map(({ type, metric }) => `${type} ${metric}`);
+    expect(shown("loss")).toEqual(["NonFinite loss", "Plateaued loss"]);
+    expect(shown("grad_norm")).toEqual(["NonFinite grad_norm", "Plateaued loss"]);
   });
 
   it("show values that are no number, neighbours together", () => {

@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { Condition, Job } from "../../src/api/types";
-import { byVerdict, concerns, ends, freed, futility, overview, shares, total } from "../../src/model/fleet";
+import {
+  byVerdict,
+  concerns,
+  ends,
+  freed,
+  futility,
+  overview,
+  shares,
+  total,
+  usualHorizon,
+} from "../../src/model/fleet";
 import { makeSeen, NOW } from "../builders";
 
 const spec = { nodes: 2, devicesPerNode: 8, owner: "ada" };
@@ -157,5 +167,19 @@ describe("what to look at first", () => {
   it("leaves out what goes well and failures of long ago", () => {
     const old = makeSeen({ state: "Failed", verdict: null, endedAt: NOW - 10 * 86_400 });
     expect(concerns([healthy, queued, done, old], NOW)).toEqual([]);
+  });
+});
+
+describe("how far to look ahead", () => {
+  const HOURS = [3600, 4 * 3600, 12 * 3600];
+  const ending = (...seconds: number[]) =>
+    seconds.map((each, index) => makeSeen({ name: `job-${index}`, eta: eta(each) }));
+
+  it("is as far as enough jobs end", () => {
+    expect(usualHorizon(ending(60, 300), NOW, HOURS)).toBe(3600);
+    expect(usualHorizon(ending(60, 7200), NOW, HOURS)).toBe(4 * 3600);
+    expect(usualHorizon(ending(60, 60, 60, 60, 60, 60, 40_000), NOW, HOURS)).toBe(3600);
+    expect(usualHorizon(ending(60, 90_000), NOW, HOURS)).toBe(12 * 3600);
+    expect(usualHorizon([], NOW, HOURS)).toBe(12 * 3600);
   });
 });

@@ -18,6 +18,11 @@ describe("durations", () => {
     expect(en.duration(seconds)).toBe(text);
   });
 
+  it("groups thousands the same way at every size", () => {
+    const it_ = formatFor("it-IT", "UTC");
+    expect([it_.count(6364), it_.count(22_248)]).toEqual(["6.364", "22.248"]);
+  });
+
   it("never says that nothing is left", () => {
     expect(en.remaining(0)).toBe("<1s");
     expect(en.remaining(0.99)).toBe("<1s");

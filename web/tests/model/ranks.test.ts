@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RankInfo } from "../../src/api/types";
-import { median, ranksOf } from "../../src/model/ranks";
+import { heatOf, median, ranksOf } from "../../src/model/ranks";
 import { makeSeen, NOW } from "../builders";
 
 const rank = (number: number, changes: Partial<RankInfo> = {}): RankInfo => ({
@@ -54,5 +54,25 @@ describe("median", () => {
     expect(median([])).toBeNull();
     expect(median([5, 1, 3])).toBe(3);
     expect(median([4, 1, 3, 2])).toBe(2.5);
+  });
+});
+
+describe("a strip by one figure", () => {
+  const given = (ranks: Partial<RankInfo>[]) =>
+    ranksOf(makeSeen({ ranks: ranks.map((each, number) => rank(number, each)) }), NOW);
+
+  it("leaves small differences pale, and shows what is far off in full", () => {
+    const even = given([{ stepSeconds: 1 }, { stepSeconds: 1.02 }]);
+    expect(heatOf(even, "stepTime").values[1]).toBeCloseTo(0.08);
+    const slow = given([{}, {}, { stepSeconds: 3 }, { stepSeconds: Number.NaN }]);
+    expect(heatOf(slow, "stepTime")).toEqual({ values: [0, 0, 1, null], ends: [1, 3] });
+  });
+
+  it("counts steps down from the furthest, and beats from now", () => {
+    const behind = given([{}, { step: 99 }, { step: 50, lastContactAge: 60 }]);
+    expect(heatOf(behind, "step").ends).toEqual([100, 50]);
+    expect(heatOf(behind, "step").values).toEqual([0, 0.02, 1]);
+    expect(heatOf(behind, "beat").ends).toEqual([0, 60]);
+    expect(heatOf(given([{ step: Number.NaN }]), "step")).toEqual({ values: [null], ends: null });
   });
 });

@@ -2,10 +2,11 @@
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { useI18n } from "../../i18n";
+import { type Translate, useI18n } from "../../i18n";
 import { type ChartSettings, panned, zoomed } from "../../model/chartSettings";
 import type { Range } from "../../model/curves";
 import { hit } from "../../model/digest";
+import type { ConditionSpan } from "../../model/marks";
 import { useDark } from "../../theme";
 import type { ChartCurve } from "./Chart";
 import { attachGestures } from "./gestures";
@@ -49,7 +50,8 @@ export function Canvas(props: Props) {
   const live = useRef({ props, painting: null as Painting | null, isHovered: false, said: "" });
   const spoken = useRef<HTMLParagraphElement>(null);
   live.current.props = props;
-  const { axis, log } = settings;
+  const { axis } = settings;
+  const { log } = model;
   const shape = JSON.stringify([model.data.lines, colours]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for what is read; data comes below
@@ -64,7 +66,7 @@ export function Canvas(props: Props) {
       gaps: state.props.model.gaps,
       ink,
       texts: {
-        condition: (span) => t(`verdict.${span.type}`),
+        condition: (span) => conditionLabel(span, state.props.curves, t),
         attempt: (ordinal) => t("chart.attempt", { ordinal: String(ordinal) }),
       },
     });
@@ -229,6 +231,13 @@ const ACTIONS: Readonly<Record<string, (keys: Keys) => unknown>> = {
 };
 
 const data = (model: ChartModel): uPlot.AlignedData => [model.data.x, ...model.data.columns] as uPlot.AlignedData;
+
+/** What a condition is called on a chart: with its metric where there are several. */
+function conditionLabel({ type, metric }: ConditionSpan, curves: readonly ChartCurve[], t: Translate): string {
+  const name = t(`verdict.${type}`);
+  const others = new Set(curves.map((curve) => curve.metric));
+  return metric !== null && others.size > 1 ? t("chart.conditionOf", { name, metric }) : name;
+}
 
 /** A range that shows everything is none. */
 function kept(range: Range | null, whole: Range | null): Range | null {

@@ -56,8 +56,8 @@ export function Chart({
   isPending,
 }: Props) {
   const { t } = useI18n();
-  const { axis, log, smoothing, range } = settings;
-  const model = useChartModel({ curves, axis, log, smoothing, range, now, group });
+  const { axis, scale, smoothing, range } = settings;
+  const model = useChartModel({ curves, axis, scale, smoothing, range, now, group });
   const [pointer, setPointer] = useState<Pointer | null>(null);
   const [hasTable, setTable] = useState(false);
   const colours = useMemo(() => curves.map((curve) => curve.colour), [curves]);
@@ -65,7 +65,10 @@ export function Chart({
   return (
     <figure className="hw-chart" aria-label={title}>
       <figcaption className="hw-chart__head">
-        <span className="hw-chart__title">{title}</span>
+        <span className="hw-chart__title">
+          {title}
+          {model.log && scale === "auto" && <span className="hw-chart__scale"> {t("chart.scaleLog")}</span>}
+        </span>
         {!isEmpty && (
           <>
             <Legend curves={curves} model={model} pointer={pointer} />

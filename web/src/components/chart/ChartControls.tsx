@@ -6,7 +6,7 @@ import SearchMinusIcon from "@patternfly/react-icons/dist/esm/icons/search-minus
 import SearchPlusIcon from "@patternfly/react-icons/dist/esm/icons/search-plus-icon";
 import { type ReactNode, useId } from "react";
 import { useI18n } from "../../i18n";
-import { type ChartSettings, panned, X_AXES, zoomed } from "../../model/chartSettings";
+import { type ChartSettings, panned, SCALES, X_AXES, zoomed } from "../../model/chartSettings";
 import type { Range, XAxis } from "../../model/curves";
 import { SMOOTHINGS, type Smoothing } from "../../model/smoothing";
 import type { ChangeSettings } from "./useChartSettings";
@@ -42,16 +42,14 @@ export function ChartControls({ settings, onChange, whole, missing = [] }: Props
         ))}
       </ToggleGroup>
       <ToggleGroup isCompact aria-label={t("chart.scale")}>
-        <ToggleGroupItem
-          text={t("chart.scale.linear")}
-          isSelected={!settings.log}
-          onChange={() => onChange({ log: false })}
-        />
-        <ToggleGroupItem
-          text={t("chart.scale.log")}
-          isSelected={settings.log}
-          onChange={() => onChange({ log: true })}
-        />
+        {SCALES.map((scale) => (
+          <ToggleGroupItem
+            key={scale}
+            text={t(`chart.scale.${scale}`)}
+            isSelected={settings.scale === scale}
+            onChange={() => onChange({ scale })}
+          />
+        ))}
       </ToggleGroup>
       <div className="hw-chart-controls__smoothing">
         <label htmlFor={id}>{t("chart.smoothing")}</label>

@@ -1,4 +1,7 @@
-/** What uPlot leaves to its users: panning with Shift and the mouse, zooming with Ctrl and the wheel or two fingers, also on a screen. */
+/**
+ * What uPlot leaves to its users: panning with Shift and the mouse, zooming with Ctrl and the wheel; on a touch screen two
+ * fingers zoom, and one pans what is zoomed and else reads. Up and down, the page scrolls as anywhere.
+ */
 import type uPlot from "uplot";
 import { panned, zoomed } from "../../model/chartSettings";
 import type { Range } from "../../model/curves";
@@ -33,6 +36,7 @@ export function attachGestures(u: uPlot, { range, whole, onRange, onHover }: Ges
   };
 
   const fingers = new Map<number, number>();
+  let dragged: { readonly x: number; readonly range: Range } | null = null;
   let pinched: { readonly gap: number; readonly middle: number; readonly range: Range } | null = null;
   const spread = (): readonly [gap: number, middle: number] | null => {
     const [one, other] = fingers.values();
@@ -43,6 +47,8 @@ export function attachGestures(u: uPlot, { range, whole, onRange, onHover }: Ges
     fingers.set(event.pointerId, event.clientX - over.getBoundingClientRect().left);
     const shown = range();
     const now = spread();
+    const x = fingers.get(event.pointerId) ?? 0;
+    dragged = shown && fingers.size === 1 ? { x, range: shown } : null;
     pinched = shown && now && fingers.size === 2 ? { gap: now[0], middle: now[1], range: shown } : null;
   };
   const onTouchMove = (event: PointerEvent) => {
@@ -50,14 +56,25 @@ export function attachGestures(u: uPlot, { range, whole, onRange, onHover }: Ges
     fingers.set(event.pointerId, event.clientX - over.getBoundingClientRect().left);
     const all = whole();
     const now = spread();
-    if (!pinched || !now || !all) return;
     const width = over.clientWidth;
+    if (dragged && all) {
+      const x = fingers.get(event.pointerId) ?? 0;
+      if (dragged.range !== all) onRange(panned(dragged.range, all, (dragged.x - x) / width));
+      else {
+        onHover(true);
+        u.setCursor({ left: Math.min(Math.max(0, x), width), top: over.clientHeight / 2 });
+      }
+      return;
+    }
+    if (!pinched || !now || !all) return;
     const moved = panned(pinched.range, all, (pinched.middle - now[1]) / width);
     onRange(zoomed(moved, all, pinched.gap / now[0], now[1] / width));
   };
   const onTouchEnd = (event: PointerEvent) => {
-    fingers.delete(event.pointerId);
-    pinched = null;
+    if (!fingers.delete(event.pointerId)) return;
+    dragged = pinched = null;
+    onHover(false);
+    u.setCursor({ left: -10, top: -10 });
   };
 
   const onDown = (event: PointerEvent) => {

@@ -68,7 +68,9 @@ export function paintAbove(u: uPlot, painting: Painting): void {
     const bottom = u.bbox.top + u.bbox.height;
     const right = u.bbox.left + u.bbox.width;
     ctx.font = `${10 * scale}px ${ink.font}`;
-    ctx.textBaseline = "bottom";
+    ctx.textBaseline = "top";
+    // Beneath the names of conditions, where there are any.
+    const top = u.bbox.top + (marks.conditions.length > 0 ? 19 : 3) * scale;
     for (const { ordinal, x } of marks.attempts) {
       const at = Math.round(u.valToPos(x, "x", true)) + 0.5;
       ctx.strokeStyle = ink.subtle;
@@ -78,8 +80,11 @@ export function paintAbove(u: uPlot, painting: Painting): void {
       ctx.setLineDash([]);
       const text = texts.attempt(ordinal);
       const width = ctx.measureText(text).width;
+      const left = Math.min(at + 4 * scale, right - width);
+      ctx.fillStyle = fade(ink.surface, 0.8);
+      ctx.fillRect(left - 2 * scale, top, width + 4 * scale, 13 * scale);
       ctx.fillStyle = ink.subtle;
-      ctx.fillText(text, Math.min(at + 4 * scale, right - width), bottom - 8 * scale);
+      ctx.fillText(text, left, top + 2 * scale);
     }
     for (const { x } of marks.checkpoints) diamond(ctx, u.valToPos(x, "x", true), bottom, 4 * scale, ink);
     paintRuns(u, ctx, scale, painting);

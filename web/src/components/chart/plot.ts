@@ -68,6 +68,8 @@ export interface PlotOptions {
 }
 
 const FONT_SIZE = 11;
+/** Pixels that a number on the x axis gets. */
+const X_ROOM: Readonly<Record<XAxis, number>> = { step: 64, time: 84, epoch: 64 };
 
 export function plotOptions(options: PlotOptions): uPlot.Options {
   const { ink, axis, log, format, lines } = options;
@@ -92,7 +94,7 @@ export function plotOptions(options: PlotOptions): uPlot.Options {
         size: 24,
         gap: 6,
         splits: (u, _, from, to) =>
-          xTicks(axis, from, to, Math.max(2, Math.floor(u.bbox.width / devicePixelRatio / 84))),
+          xTicks(axis, from, to, Math.max(2, Math.floor(u.bbox.width / devicePixelRatio / X_ROOM[axis]))),
         values: (_, ticks) => ticks.map((tick) => xLabel(axis, tick, format)),
       },
       {
@@ -234,7 +236,7 @@ function yLabel(tick: number, ticks: readonly number[], format: Format): string 
   if (size >= 1e6 || (size < 1e-2 && size > 0) || tick === 0) return format.value(tick) ?? "";
   const steps = ticks.slice(1).map((each, index) => Math.abs(each - (ticks[index] ?? 0)));
   const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(Math.min(...steps, size) * 1.0001))));
-  return tick.toLocaleString(format.locale, { maximumFractionDigits: digits });
+  return tick.toLocaleString(format.locale, { maximumFractionDigits: digits, useGrouping: "always" });
 }
 
 function axisSize(u: uPlot, values: string[] | null, font: string): number {

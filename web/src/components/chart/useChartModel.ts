@@ -1,5 +1,6 @@
 /** Turns curves and settings into what is drawn and read: stretches, columns, marks. */
 import { useMemo } from "react";
+import type { Scale } from "../../model/chartSettings";
 import {
   align,
   type Curve,
@@ -12,6 +13,7 @@ import {
   type XAxis,
 } from "../../model/curves";
 import { type GapMark, gapsOf, type Marks, marksOf, NO_MARKS, withMarks } from "../../model/marks";
+import { suitsLog } from "../../model/scale";
 import { memory, type Smoothing, smooth } from "../../model/smoothing";
 import type { PlotData, PlotLine } from "./plot";
 
@@ -30,6 +32,8 @@ export interface ChartModel {
   /** Everything there is; null when nothing can be placed on the axis. */
   readonly whole: Range | null;
   readonly data: PlotData;
+  /** Whether the scale is logarithmic. */
+  readonly log: boolean;
   /** Whether values were left out because a logarithmic scale has no place for them. */
   readonly leftOut: boolean;
 }
@@ -37,7 +41,7 @@ export interface ChartModel {
 interface Request {
   readonly curves: readonly Curve[];
   readonly axis: XAxis;
-  readonly log: boolean;
+  readonly scale: Scale;
   readonly smoothing: Smoothing;
   /** What is zoomed to: smoothing goes by what is shown. Null: everything. */
   readonly range: Range | null;
@@ -47,7 +51,7 @@ interface Request {
   readonly group: Range | null;
 }
 
-export function useChartModel({ curves, axis, log, smoothing, range, now, group }: Request): ChartModel {
+export function useChartModel({ curves, axis, scale, smoothing, range, now, group }: Request): ChartModel {
   const drawn = useMemo(() => {
     const plain = curves.map((curve) => stretchesOf(curve, axis));
     const whole = extent(plain.flat());
@@ -56,12 +60,16 @@ export function useChartModel({ curves, axis, log, smoothing, range, now, group 
     const stretches = plain.map((own) =>
       own.map((each): SmoothStretch => ({ ...each, smoothed: smooth(each.x, each.mean, finite(each), length) })),
     );
-    return { stretches, whole, gaps: plain.map(gapsOf), ...columns(stretches, log, smoothing !== "off") };
-  }, [curves, axis, log, smoothing, range]);
+    const log = scale === "log" || (scale === "auto" && suitsLog(plain.flat()));
+    return { stretches, whole, log, gaps: plain.map(gapsOf), ...columns(stretches, log, smoothing !== "off") };
+  }, [curves, axis, scale, smoothing, range]);
   return useMemo(() => {
     const only = curves.length > 0 && curves.every((curve) => curve.job === curves[0]?.job) ? curves[0] : undefined;
-    const marks = only ? marksOf(only.job, drawn.stretches.flat(), axis, now) : NO_MARKS;
-    const runs = only ? [] : curves.map((curve, index) => marksOf(curve.job, drawn.stretches[index] ?? [], axis, now));
+    const metrics = curves.map((curve) => curve.metric);
+    const marks = only ? marksOf(only.job, metrics, drawn.stretches.flat(), axis, now) : NO_MARKS;
+    const runs = only
+      ? []
+      : curves.map((curve, index) => marksOf(curve.job, [curve.metric], drawn.stretches[index] ?? [], axis, now));
     return { ...drawn, marks, runs, whole: withMarks(union(drawn.whole, group), marks) };
   }, [drawn, curves, axis, now, group]);
 }

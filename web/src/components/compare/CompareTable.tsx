@@ -219,8 +219,7 @@ function MetricData({ column: { direction }, cell, isMain }: DataProps) {
   );
 }
 
+/** Hyperparameters are shown to the last digit: two that differ must not look the same. */
 function Value({ value }: { readonly value: ParameterValue }) {
-  const { format } = useI18n();
-  if (value === undefined) return <Unknown />;
-  return typeof value === "number" ? format.value(value) : String(value);
+  return value === undefined ? <Unknown /> : String(value);
 }

@@ -4,6 +4,7 @@ import {
   AlertActionCloseButton,
   Button,
   Dropdown,
+  DropdownGroup,
   DropdownItem,
   DropdownList,
   MenuToggle,
@@ -17,8 +18,9 @@ import { useState } from "react";
 import { act, type Verb } from "../../api/client";
 import type { Seen } from "../../api/store";
 import type { Job } from "../../api/types";
+import { copyText } from "../../clipboard";
 import { useI18n } from "../../i18n";
-import { canCheckpoint, canPause, canResume, canStop, commandLine } from "../../model/job";
+import { canCheckpoint, canPause, canResume, canStop, commandLine, sdkLine } from "../../model/job";
 import { EndDialog } from "../EndDialog";
 
 export function Actions({ seen }: { readonly seen: Seen<Job> }) {
@@ -96,18 +98,34 @@ function CopyMenu({ seen: { job } }: { readonly seen: Seen<Job> }) {
   const { t } = useI18n();
   const [isOpen, setOpen] = useState(false);
   const [copied, setCopied] = useState(false);
-  const lines = [
-    commandLine("show", job),
-    commandLine("logs", job),
-    ...(canCheckpoint(job) ? [commandLine("checkpoint", job)] : []),
-    ...(canPause(job) ? [commandLine("pause", job)] : []),
-    ...(canResume(job) ? [commandLine("resume", job)] : []),
-    ...(canStop(job) ? [`${commandLine("stop", job)} --save`] : []),
-    `Client().job(${JSON.stringify(job.name)}, namespace=${JSON.stringify(job.namespace)})`,
+  const verbs = [
+    ...(canCheckpoint(job) ? (["checkpoint"] as const) : []),
+    ...(canPause(job) ? (["pause"] as const) : []),
+    ...(canResume(job) ? (["resume"] as const) : []),
+  ];
+  const groups = [
+    {
+      label: t("job.copy.shell"),
+      lines: [
+        commandLine("show", job),
+        commandLine("logs", job),
+        ...verbs.map((verb) => commandLine(verb, job)),
+        ...(canStop(job) ? [`${commandLine("stop", job)} --save`] : []),
+      ],
+    },
+    {
+      label: t("job.copy.python"),
+      lines: [
+        "from headway import Client",
+        sdkLine("job", job),
+        ...verbs.map((verb) => sdkLine(verb, job)),
+        ...(canStop(job) ? [sdkLine("stop", job, ", save=True")] : []),
+      ],
+    },
   ];
 
   async function copy(line: string): Promise<void> {
-    await navigator.clipboard.writeText(line);
+    await copyText(line);
     setOpen(false);
     setCopied(true);
     setTimeout(() => setCopied(false), 2000);
@@ -132,13 +150,17 @@ function CopyMenu({ seen: { job } }: { readonly seen: Seen<Job> }) {
         </MenuToggle>
       )}
     >
-      <DropdownList aria-label={t("job.copy")}>
-        {lines.map((line) => (
-          <DropdownItem key={line} onClick={() => void copy(line)}>
-            <code className="hw-code">{line}</code>
-          </DropdownItem>
-        ))}
-      </DropdownList>
+      {groups.map(({ label, lines }) => (
+        <DropdownGroup key={label} label={label}>
+          <DropdownList aria-label={label}>
+            {lines.map((line) => (
+              <DropdownItem key={line} onClick={() => void copy(line)}>
+                <code className="hw-code">{line}</code>
+              </DropdownItem>
+            ))}
+          </DropdownList>
+        </DropdownGroup>
+      ))}
     </Dropdown>
   );
 }

@@ -29,14 +29,14 @@ export function Conditions({ conditions }: { readonly conditions: readonly Condi
             title={
               <>
                 {t(`verdict.${condition.type}`)}{" "}
-                <span className="hw-condition-span">{format.span(now - condition.since)}</span>
+                <span className="hw-condition-span">
+                  {format.span(now - condition.since)} ·{" "}
+                  {step === null ? t("jobs.since", { moment: since }) : t("job.sinceStep", { moment: since, step })}
+                </span>
               </>
             }
           >
             <p className="hw-condition-text">{conditionText(condition, now, { t, format })}</p>
-            <p className="hw-fact-note">
-              {step === null ? t("jobs.since", { moment: since }) : t("job.sinceStep", { moment: since, step })}
-            </p>
             <Evidence evidence={condition.evidence ?? {}} />
           </Alert>
         );

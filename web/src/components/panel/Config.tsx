@@ -17,7 +17,6 @@ export function Config({ seen: { job } }: { readonly seen: Seen<Job> }) {
   const entries = Object.entries(job.config);
   const found = entries.filter(([name]) => name.toLowerCase().includes(text.toLowerCase()));
   const { spec } = job;
-  const show = (value: unknown): string => (typeof value === "number" ? (format.value(value) ?? "") : String(value));
   return (
     <>
       <section className="hw-part">
@@ -39,7 +38,7 @@ export function Config({ seen: { job } }: { readonly seen: Seen<Job> }) {
           <Facts
             facts={found.map(([name, value]) => ({
               label: name,
-              value: <code className="hw-code">{show(value)}</code>,
+              value: <code className="hw-code">{String(value)}</code>,
             }))}
           />
         )}
@@ -76,7 +75,14 @@ export function Config({ seen: { job } }: { readonly seen: Seen<Job> }) {
         {(spec.command?.length ?? 0) > 0 && (
           <>
             <h4 className="hw-fact-note">{t("config.command")}</h4>
-            <pre className="hw-command">{spec.command?.map(quote).join(" ")}</pre>
+            <pre className="hw-command">
+              {spec.command?.map((word, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: a word may come twice, and none moves
+                <span key={index}>
+                  <span className="hw-word">{quote(word)}</span>{" "}
+                </span>
+              ))}
+            </pre>
           </>
         )}
         {job.log && (

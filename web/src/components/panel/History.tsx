@@ -34,7 +34,7 @@ function Part({ title, children }: { readonly title: string; readonly children: 
       <Title headingLevel="h3" size="md">
         {title}
       </Title>
-      {children}
+      <div className="hw-scroll-x">{children}</div>
     </section>
   );
 }

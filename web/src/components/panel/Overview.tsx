@@ -72,10 +72,10 @@ function Headline({ seen }: { readonly seen: Seen<Job> }) {
       />
       <dl className="hw-tiles">
         <Tile label={t("job.steps")}>
-          <Figure value={outOf(format.count(step), format.count(totalSteps))} />
+          <OutOf value={format.count(step)} total={format.count(totalSteps)} />
         </Tile>
         <Tile label={t("job.epochs")}>
-          <Figure value={outOf(format.amount(epoch), format.amount(totalEpochs))} />
+          <OutOf value={format.amount(epoch)} total={format.amount(totalEpochs)} />
         </Tile>
         {ended ? (
           <>
@@ -123,8 +123,15 @@ function Headline({ seen }: { readonly seen: Seen<Job> }) {
   );
 }
 
-const outOf = (value: string | null, total: string | null): string | null =>
-  value === null || total === null ? value : `${value} / ${total}`;
+/** A figure, and in smaller type what it is out of. */
+function OutOf({ value, total }: { readonly value: string | null; readonly total: string | null }) {
+  return (
+    <>
+      <Figure value={value} />
+      {value !== null && total !== null && <span className="hw-tile-total"> / {total}</span>}
+    </>
+  );
+}
 
 function Tile({
   label,

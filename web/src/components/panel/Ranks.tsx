@@ -9,6 +9,7 @@ import { useI18n } from "../../i18n";
 import { type Rank, ranksOf, STANDING_TONES, STANDINGS } from "../../model/ranks";
 import { hasEnded } from "../../model/verdict";
 import { Figure } from "../Figure";
+import { RankStrip } from "./RankStrip";
 
 /** Most rows of the table; those that stand worst come first. */
 const LISTED = 100;
@@ -35,6 +36,8 @@ export function Ranks({ seen }: { readonly seen: Seen<Job> }) {
     const [used, total] = [format.bytes(info.memoryUsed), format.bytes(info.memoryTotal)];
     return used === null || total === null ? used : `${used} / ${total}`;
   };
+  const ago = (seconds: number): string =>
+    seconds < 3 ? t("jobs.updatedNow") : t("jobs.updatedAgo", { duration: format.span(seconds) ?? "" });
   const title = (rank: Rank): string =>
     [
       t("ranks.rank", { rank: rank.info.rank }),
@@ -43,73 +46,63 @@ export function Ranks({ seen }: { readonly seen: Seen<Job> }) {
       memory(rank),
       t("ranks.stepIs", { step: format.count(rank.info.step) ?? t("common.unknown") }),
       format.stepTime(rank.info.stepSeconds),
-      ended ? null : t("jobs.updatedAgo", { duration: format.span(rank.age) ?? "" }),
+      ended ? null : ago(rank.age),
     ]
       .filter(Boolean)
       .join(" · ");
   return (
     <>
-      <ul className="hw-strip" aria-label={t("ranks.strip")}>
-        {ranks.map((rank) => (
-          <li
-            key={rank.info.run}
-            className={`hw-strip-cell hw-tone-${ended ? "grey" : STANDING_TONES[rank.standing]} hw-standing-${rank.standing}`}
-            title={title(rank)}
-          >
-            <span className="pf-v6-screen-reader">{title(rank)}</span>
-          </li>
-        ))}
-      </ul>
-      <Table variant="compact" aria-label={t("job.tab.ranks")} gridBreakPoint="" className="hw-small-table">
-        <Thead>
-          <Tr>
-            <Th>{t("ranks.column.rank")}</Th>
-            <Th>{t("ranks.column.host")}</Th>
-            {hasDevice && <Th>{t("ranks.column.device")}</Th>}
-            {hasMemory && <Th>{t("ranks.column.memory")}</Th>}
-            <Th>{t("ranks.column.step")}</Th>
-            <Th>{t("job.stepTime")}</Th>
-            <Th>{t("ranks.column.beat")}</Th>
-            <Th>{t("ranks.column.standing")}</Th>
-          </Tr>
-        </Thead>
-        <Tbody>
-          {worst.slice(0, LISTED).map((rank) => (
-            <Tr key={rank.info.run}>
-              <Td>{rank.info.rank}</Td>
-              <Td>
-                <Figure value={rank.info.host} />
-              </Td>
-              {hasDevice && (
-                <Td>
-                  <Figure value={rank.info.deviceName} />
-                </Td>
-              )}
-              {hasMemory && (
-                <Td className="hw-number">
-                  <Figure value={memory(rank)} />
-                </Td>
-              )}
-              <Td className="hw-number">
-                <Figure value={format.count(rank.info.step)} />
-              </Td>
-              <Td className="hw-number">
-                <Figure value={format.stepTime(rank.info.stepSeconds)} />
-              </Td>
-              <Td className="hw-number">
-                {ended ? "" : t("jobs.updatedAgo", { duration: format.span(rank.age) ?? "" })}
-              </Td>
-              <Td>
-                {!ended && (
-                  <Label isCompact variant="outline" color={STANDING_TONES[rank.standing]}>
-                    {t(`ranks.standing.${rank.standing}`)}
-                  </Label>
-                )}
-              </Td>
+      <RankStrip ranks={ranks} ended={ended} title={title} />
+      <div className="hw-scroll-x">
+        <Table variant="compact" aria-label={t("job.tab.ranks")} gridBreakPoint="" className="hw-small-table">
+          <Thead>
+            <Tr>
+              <Th>{t("ranks.column.rank")}</Th>
+              <Th>{t("ranks.column.host")}</Th>
+              {hasDevice && <Th>{t("ranks.column.device")}</Th>}
+              {hasMemory && <Th>{t("ranks.column.memory")}</Th>}
+              <Th>{t("ranks.column.step")}</Th>
+              <Th>{t("job.stepTime")}</Th>
+              <Th>{t("ranks.column.beat")}</Th>
+              <Th>{t("ranks.column.standing")}</Th>
             </Tr>
-          ))}
-        </Tbody>
-      </Table>
+          </Thead>
+          <Tbody>
+            {worst.slice(0, LISTED).map((rank) => (
+              <Tr key={rank.info.run}>
+                <Td>{rank.info.rank}</Td>
+                <Td>
+                  <Figure value={rank.info.host} />
+                </Td>
+                {hasDevice && (
+                  <Td>
+                    <Figure value={rank.info.deviceName} />
+                  </Td>
+                )}
+                {hasMemory && (
+                  <Td className="hw-number">
+                    <Figure value={memory(rank)} />
+                  </Td>
+                )}
+                <Td className="hw-number">
+                  <Figure value={format.count(rank.info.step)} />
+                </Td>
+                <Td className="hw-number">
+                  <Figure value={format.stepTime(rank.info.stepSeconds)} />
+                </Td>
+                <Td className="hw-number">{ended ? "" : ago(rank.age)}</Td>
+                <Td>
+                  {!ended && (
+                    <Label isCompact variant="outline" color={STANDING_TONES[rank.standing]}>
+                      {t(`ranks.standing.${rank.standing}`)}
+                    </Label>
+                  )}
+                </Td>
+              </Tr>
+            ))}
+          </Tbody>
+        </Table>
+      </div>
       {worst.length > LISTED && <p className="hw-fact-note">{t("common.andMore", { count: worst.length - LISTED })}</p>}
       {auxiliary.length > 0 && (
         <p className="hw-fact-note">

@@ -6,6 +6,8 @@ export default {
   "chart.axis.time": "Time",
   "chart.axis.epoch": "Epoch",
   "chart.scale": "Vertical scale",
+  "chart.scaleLog": "log scale",
+  "chart.scale.auto": "Auto",
   "chart.scale.linear": "Linear",
   "chart.scale.log": "Log",
   "chart.smoothing": "Smoothing",
@@ -21,6 +23,7 @@ export default {
   "chart.keys":
     "Left and right arrows read point by point. Plus and minus zoom, Shift with an arrow pans, 0 or Escape shows everything. The values are also in the table below.",
   "chart.empty": "Nothing reported yet",
+  "chart.conditionOf": "{name}: {metric}",
   "chart.attempt": "attempt {ordinal}",
   "chart.bad": { one: "{count} not finite", other: "{count} not finite" },
   "chart.leftOut": "Zero and negative values have no place on a logarithmic scale and are left out.",

@@ -29,7 +29,7 @@ export default {
   "fleet.shares": "Who holds and spends",
   "fleet.groupBy": "Group by",
   "fleet.devicesNow": "Devices now",
-  "fleet.withoutProgress": "For nothing",
+  "fleet.withoutProgress": "Without progress",
   "fleet.withoutProgressTitle": "Device-hours since a verdict says that nothing is gained",
   "fleet.runningOf": { one: "{count} of {total} is running", other: "{count} of {total} are running" },
 } as const;

@@ -11,6 +11,8 @@ export default {
   "job.tab.log": "Log",
   "job.tab.config": "Configuration",
   "job.copy": "Copy as code",
+  "job.copy.shell": "Command line",
+  "job.copy.python": "Python",
   "job.figures": "Figures",
   "job.warnings": "What does not add up",
   "job.steps": "Steps",

@@ -9,6 +9,8 @@ export default {
   "chart.axis.time": "Tempo",
   "chart.axis.epoch": "Epoca",
   "chart.scale": "Scala verticale",
+  "chart.scaleLog": "scala logaritmica",
+  "chart.scale.auto": "Auto",
   "chart.scale.linear": "Lineare",
   "chart.scale.log": "Log",
   "chart.smoothing": "Smussamento",
@@ -24,6 +26,7 @@ export default {
   "chart.keys":
     "Le frecce sinistra e destra leggono punto per punto. Più e meno ingrandiscono e riducono, Maiusc con una freccia sposta, 0 o Esc mostra tutto. I valori sono anche nella tabella sotto.",
   "chart.empty": "Ancora nessun valore",
+  "chart.conditionOf": "{name}: {metric}",
   "chart.attempt": "tentativo {ordinal}",
   "chart.bad": { one: "{count} non finito", other: "{count} non finiti" },
   "chart.leftOut": "I valori nulli o negativi non hanno posto su una scala logaritmica e sono omessi.",

@@ -38,7 +38,7 @@ export default {
   "fleet.shares": "Chi occupa e spende",
   "fleet.groupBy": "Raggruppa per",
   "fleet.devicesNow": "Dispositivi ora",
-  "fleet.withoutProgress": "A vuoto",
+  "fleet.withoutProgress": "Senza progressi",
   "fleet.withoutProgressTitle": "Ore dispositivo da quando un giudizio dice che non si guadagna nulla",
   "fleet.runningOf": { one: "{count} di {total} in esecuzione", other: "{count} di {total} in esecuzione" },
 } satisfies Part<typeof en>;

@@ -14,6 +14,8 @@ export default {
   "job.tab.log": "Log",
   "job.tab.config": "Configurazione",
   "job.copy": "Copia come codice",
+  "job.copy.shell": "Riga di comando",
+  "job.copy.python": "Python",
   "job.figures": "Valori",
   "job.warnings": "Ciò che non torna",
   "job.steps": "Passi",

@@ -9,6 +9,8 @@ export default {
   "chart.axis.time": "時間",
   "chart.axis.epoch": "エポック",
   "chart.scale": "縦軸の目盛り",
+  "chart.scaleLog": "対数目盛",
+  "chart.scale.auto": "自動",
   "chart.scale.linear": "線形",
   "chart.scale.log": "対数",
   "chart.smoothing": "平滑化",
@@ -24,6 +26,7 @@ export default {
   "chart.keys":
     "左右の矢印キーで点を順に読み上げます。プラスとマイナスで拡大縮小、Shift と矢印で移動、0 か Escape で全体を表示します。値は下の表にもあります。",
   "chart.empty": "まだ報告がありません",
+  "chart.conditionOf": "{name}: {metric}",
   "chart.attempt": "試行 {ordinal}",
   "chart.bad": { other: "非有限 {count} 件" },
   "chart.leftOut": "ゼロ以下の値は対数目盛りに置けないため、省いています。",

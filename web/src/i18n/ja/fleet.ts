@@ -32,7 +32,7 @@ export default {
   "fleet.shares": "保有と消費",
   "fleet.groupBy": "まとめ方",
   "fleet.devicesNow": "現在の台数",
-  "fleet.withoutProgress": "空費",
+  "fleet.withoutProgress": "進展なし",
   "fleet.withoutProgressTitle": "何も得られないと判定されてからのデバイス時間",
   "fleet.runningOf": { other: "{total} 件中 {count} 件を実行中" },
 } satisfies Part<typeof en>;

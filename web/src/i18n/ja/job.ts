@@ -14,6 +14,8 @@ export default {
   "job.tab.log": "ログ",
   "job.tab.config": "設定",
   "job.copy": "コードとしてコピー",
+  "job.copy.shell": "コマンドライン",
+  "job.copy.python": "Python",
   "job.figures": "数値",
   "job.warnings": "つじつまの合わない点",
   "job.steps": "ステップ",

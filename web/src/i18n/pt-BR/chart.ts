@@ -9,6 +9,8 @@ export default {
   "chart.axis.time": "Tempo",
   "chart.axis.epoch": "Época",
   "chart.scale": "Escala vertical",
+  "chart.scaleLog": "escala logarítmica",
+  "chart.scale.auto": "Auto",
   "chart.scale.linear": "Linear",
   "chart.scale.log": "Log",
   "chart.smoothing": "Suavização",
@@ -24,6 +26,7 @@ export default {
   "chart.keys":
     "As setas esquerda e direita leem ponto a ponto. Mais e menos ampliam e reduzem, Shift com uma seta desloca, 0 ou Esc mostra tudo. Os valores também estão na tabela abaixo.",
   "chart.empty": "Ainda sem valores",
+  "chart.conditionOf": "{name}: {metric}",
   "chart.attempt": "tentativa {ordinal}",
   "chart.bad": { one: "{count} não finito", other: "{count} não finitos" },
   "chart.leftOut": "Valores nulos ou negativos não cabem em uma escala logarítmica e foram omitidos.",

@@ -14,6 +14,8 @@ export default {
   "job.tab.log": "Log",
   "job.tab.config": "Configuração",
   "job.copy": "Copiar como código",
+  "job.copy.shell": "Linha de comando",
+  "job.copy.python": "Python",
   "job.figures": "Números",
   "job.warnings": "O que não bate",
   "job.steps": "Passos",
