@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from headway.insight.eta import EtaEstimate
@@ -10,17 +9,18 @@ from headway.protocol.job import Attempt, Eta, Job, RankInfo, State
 from headway.protocol.limits import CANONICAL_DIRECTIONS, CANONICAL_METRICS
 from headway.protocol.message import Message
 from headway.protocol.report import RunInfo
-from headway.protocol.verdict import GOES_NOWHERE, ConditionType, Verdict
+from headway.protocol.verdict import ConditionType, Verdict
 from headway.tracking.actions import records
 from headway.tracking.attempts import AttemptState
 from headway.tracking.conditions import standing as those_standing
 from headway.tracking.conditions import verdict_of
 from headway.tracking.ledger import ledger
 from headway.tracking.progress import Overall, best_metrics, newest_metrics, overall, shown, standing
+from headway.tracking.running import at_risk_seconds, attempt_end, begun, running_seconds, without_progress_seconds
 from headway.tracking.runs import RunState
-from headway.tracking.said import Saved
 from headway.tracking.state import Outcome, governing, outcome, summary
 from headway.tracking.tracked import TrackedJob
+from headway.tracking.warnings import warnings_of
 
 
 def view(job: TrackedJob, now: float, *, whole: bool = True) -> Job:
@@ -39,8 +39,8 @@ def view(job: TrackedJob, now: float, *, whole: bool = True) -> Job:
     heard = current.heard_at if current is not None else None
     saved = current.checkpoint if current is not None else None
     attempts = tuple(_attempt(job, index, end) for index in range(len(job.ordered))) if whole else ()
-    warnings = _warnings(where)
-    begun = next((_begun(attempt) for attempt in job.ordered if _begun(attempt) is not None), None)
+    warnings = warnings_of(where)
+    started = next((begun(attempt) for attempt in job.ordered if begun(attempt) is not None), None)
     return Job(
         namespace=job.key.namespace,
         name=job.key.name,
@@ -69,8 +69,8 @@ def view(job: TrackedJob, now: float, *, whole: bool = True) -> Job:
             _devices(job, info),
             running_seconds=running_seconds(job, end, now),
             remaining_seconds=estimate.seconds if estimate is not None else None,
-            at_risk_seconds=_at_risk(current, saved, now) if running and current is not None else None,
-            without_progress_seconds=_without_progress(job, end, now),
+            at_risk_seconds=at_risk_seconds(current, now) if running and current is not None else None,
+            without_progress_seconds=without_progress_seconds(job, end, now),
         ),
         spec=job.spec if framework == job.spec.framework else replace(job.spec, framework=framework),
         config=info.config if info is not None else {},
@@ -80,7 +80,7 @@ def view(job: TrackedJob, now: float, *, whole: bool = True) -> Job:
         warnings=tuple(one.text for one in warnings),
         warning_messages=warnings,
         created_at=job.created_at,
-        started_at=begun,
+        started_at=started,
         ended_at=end.ended_at if end.state.ended else None,
         updated_at=job.updated_at,
         last_contact_age=None if heard is None or end.state.ended else max(0.0, now - heard),
@@ -162,78 +162,6 @@ def _eta(estimate: EtaEstimate | None, now: float) -> Eta | None:
     )
 
 
-def _warnings(where: Overall) -> tuple[Message, ...]:
-    writer = where.here.writer
-    if writer is None:
-        return ()
-    warnings = [Message(kind="warning.mended", text=text) for text in writer.warnings]
-    if where.step is not None and where.total is not None and where.step > where.total:
-        text = f"step {where.step} is past the announced total of {where.total}"
-        warnings.append(
-            Message(kind="warning.pastTotal", figures={"step": where.step, "total": where.total}, text=text)
-        )
-    first = writer.first_total
-    if first is not None and where.here.total is not None and first.value != where.here.total:
-        text = f"the total was revised from {first.value} to {where.here.total} steps"
-        figures: dict[str, float | int | str | None] = {"before": first.value, "total": where.here.total}
-        warnings.append(Message(kind="warning.revisedTotal", figures=figures, text=text))
-    if (short := _short_grace(writer)) is not None:
-        warnings.append(short)
-    return tuple(warnings)
-
-
-def _short_grace(writer: RunState) -> Message | None:
-    """That a run has too little time to save in when its end is announced, if its last step and save took longer."""
-    grace = writer.info.value.grace if writer.info is not None else None
-    saved = writer.checkpoint.what.seconds if writer.checkpoint is not None else None
-    step = writer.value("step_seconds")
-    if grace is None or saved is None or not isinstance(step, float) or saved + step <= grace:
-        return None
-    text = (
-        f"a step and a save took {saved + step:.0f} s together, but only {grace:g} s lie between SIGTERM and SIGKILL: "
-        "a longer grace (HEADWAY_GRACE, and that of whoever ends the processes) would save the work"
-    )
-    return Message(kind="warning.shortGrace", figures={"seconds": saved + step, "grace": grace}, text=text)
-
-
-def _begun(attempt: AttemptState) -> float | None:
-    """When its processes are known to have run first; None as long as it was only announced."""
-    if attempt.started_at is None and not attempt.runs:
-        return None
-    return attempt.began_at
-
-
-def attempt_end(job: TrackedJob, index: int, end: Outcome) -> float | None:
-    """When an attempt ended; None while it goes on."""
-    attempt = job.ordered[index]
-    ended = attempt.runner_ending
-    if ended is not None:
-        return ended.ended_at
-    if attempt is governing(job) and (end.state.ended or end.state is State.PREEMPTED):
-        return end.ended_at
-    writer = attempt.writer()
-    if not attempt.registered and writer is not None and writer.ending is not None:
-        return writer.ending.at
-    if index + 1 < len(job.ordered):
-        last = max(
-            (at for at in (attempt.heard_at, attempt.runner_heard_at) if at is not None), default=attempt.known_at
-        )
-        return max(attempt.began_at, min(last, job.ordered[index + 1].began_at))
-    return None
-
-
-def running_seconds(job: TrackedJob, end: Outcome, now: float, since: float = -math.inf) -> float:
-    """Seconds in Running, over all attempts, from ``since`` on."""
-    total = 0.0
-    for index, attempt in enumerate(job.ordered):
-        begun = _begun(attempt)
-        if begun is None:
-            continue
-        over = attempt_end(job, index, end)
-        total += max(0.0, (now if over is None else over) - max(begun, since))
-    return total
-
-
 def _attempt(job: TrackedJob, index: int, end: Outcome) -> Attempt:
     attempt = job.ordered[index]
     there = standing(attempt)
@@ -288,17 +216,3 @@ def _rank(attempt: AttemptState, run: RunState, now: float, *, auxiliary: bool) 
         auxiliary=auxiliary,
         stack=run.stuck.text if run.stuck is not None and run.stuck.at > run.spoke_at else run.present_stack,
     )
-
-
-def _at_risk(attempt: AttemptState, saved: Saved | None, now: float) -> float | None:
-    since = saved.at if saved is not None else _begun(attempt)
-    return None if since is None else now - since
-
-
-def _without_progress(job: TrackedJob, end: Outcome, now: float) -> float:
-    """Seconds in Running since nothing was gained any more; of a job that ended, if it ended that way."""
-    ended = end.ended_at if end.state.ended and end.ended_at is not None else math.inf
-    onsets = [
-        one.since for one in job.conditions if one.type in GOES_NOWHERE and (one.until is None or one.until >= ended)
-    ]
-    return running_seconds(job, end, now, min(onsets)) if onsets else 0.0
