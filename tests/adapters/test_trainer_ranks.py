@@ -77,13 +77,47 @@ def by_lightning(folder: Path, step: int) -> Path:
     return saved
 
 
+def as_transformers_says(client: Client, name: str, zero: dict[str, Any], one: dict[str, Any]) -> None:
+    """The last attempt: rank 0's own loss of each step, and what the Trainer logs of both ranks."""
+    progress, attempt = client.job(name).progress, client.attempts(name).attempts[-1]
+    assert (progress.step, progress.total_steps) == (zero["ended"], zero["total"])
+    assert progress.epoch == pytest.approx(zero["epoch"])
+
+    def means(metric: str, values: dict[int, float]) -> None:
+        (series,) = client.series(name, metric, attempt=attempt.id, points=10_000)
+        before = zero["start"]
+        for point in series.points:
+            own = [values[step] for step in range(before + 1, point.step + 1)]
+            before = point.step
+            assert point.n == len(own), "one value for each step"
+            assert point.mean == pytest.approx(sum(own) / len(own), rel=1e-7), metric
+        assert before == zero["ended"]
+
+    log = {entry["step"]: entry for entry in zero["log"] if "loss" in entry and entry["step"] > zero["start"]}
+    own, other = ({int(step): loss for step, loss in rank["losses"].items()} for rank in (zero, one))
+    assert all(entry["loss"] == pytest.approx((own[step] + other[step]) / 2) for step, entry in log.items())
+    means("loss", own)
+    means("learning_rate", {step: entry["learning_rate"] for step, entry in log.items()})
+    means("grad_norm", {step: entry["grad_norm"] for step, entry in log.items()})
+    means("loss/all_ranks", {step: entry["loss"] for step, entry in log.items()})
+
+
 @pytest.mark.parametrize(
-    ("needs", "script", "saved_at"),
-    [("transformers", "trainer_ranks.py", by_transformers), ("lightning", "lightning_ranks.py", by_lightning)],
+    ("needs", "script", "saved_at", "as_it_says"),
+    [
+        ("transformers", "trainer_ranks.py", by_transformers, as_transformers_says),
+        ("lightning", "lightning_ranks.py", by_lightning, None),
+    ],
     ids=["transformers", "lightning"],
 )
 def test_both_ranks_save_and_stop_at_one_step(
-    needs: str, script: str, saved_at: Callable[[Path, int], Path], start: Any, client: Client, tmp_path: Path
+    needs: str,
+    script: str,
+    saved_at: Callable[[Path, int], Path],
+    as_it_says: Callable[..., None] | None,
+    start: Any,
+    client: Client,
+    tmp_path: Path,
 ) -> None:
     pytest.importorskip(needs, reason="pip install --group frameworks")
     name = f"{needs}-ranks"
@@ -116,3 +150,5 @@ def test_both_ranks_save_and_stop_at_one_step(
     output, _ = start(name, script, "--resume", "--until", "30").communicate(timeout=120)
     assert [each["start"] for each in told(tmp_path)] == [zero["ended"]] * 2, output
     assert client.job(name).progress.step == zero["ended"] + 30
+    if as_it_says is not None:
+        as_it_says(client, name, *told(tmp_path))

@@ -31,8 +31,9 @@ ABOUT: Final = About(
     steps="Optimizer steps: `state.global_step`, from the checkpoint's on when resuming.",
     total="`state.max_steps`.",
     epochs="`state.epoch`, of `num_train_epochs` where `max_steps` does not rule.",
-    metrics="With each step its `learning_rate` and its `loss`, before `logging_nan_inf_filter` and before it is averaged over "
-    "ranks. All else that the Trainer logs, when it logs it: `grad_norm`, `eval_…`.",
+    metrics="With each step its `learning_rate` and its `loss`, before `logging_nan_inf_filter`. All else that the Trainer logs, "
+    "when it logs it: `grad_norm`, `eval_…`. On several ranks `loss` is rank 0's own part, and `loss/all_ranks` what the Trainer "
+    "logs as the mean.",
     config="The training arguments that differ from their defaults, and the common ones; no tokens. The model's class.",
     checkpoints="Each save, with its step, the seconds that it held training up, and its folder.",
     directives="`control.should_save`, `control.should_training_stop`.",
@@ -53,6 +54,7 @@ _COMMON: Final = (
     *("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps"),
 )
 """Arguments that are always shown."""
+_OF_ALL: Final = "loss/all_ranks"
 _NO_METRICS: Final = frozenset({"epoch", "step", "total_flos"})
 _TIMINGS: Final = ("_runtime", "_per_second")
 
@@ -87,7 +89,7 @@ class _Listener:
             framework=dialect.framework,
             start_step=state.global_step,
             config=_config(args, model),
-            metrics=dialect.metrics,
+            metrics={_OF_ALL: "min", **dialect.metrics} if args.world_size > 1 else dialect.metrics,
         )
         self._before, self._epochs_before = _earlier.begin(
             voice, start=state.global_step, total=state.max_steps, epoch=state.epoch or 0.0
@@ -134,6 +136,8 @@ class _Listener:
             for name, value in logs.items()
             if name not in left_out and not name.endswith(_TIMINGS) and not isinstance(value, str)
         }
+        if "loss" in logs and "loss" in self._carried and args.world_size > 1:
+            metrics[_OF_ALL] = logs["loss"]
         voice.log(self._before + state.global_step, **metrics)
         self._since = time.monotonic()
 

@@ -13,6 +13,18 @@ from trainer import Line, Rows
 from truth import arguments
 
 
+losses: dict[int, float] = {}
+
+
+class Own(transformers.Trainer):
+    """Notes the loss of each step as this rank has it."""
+
+    def training_step(self, *args, **kwargs):
+        loss = super().training_step(*args, **kwargs)
+        losses[self.state.global_step + 1] = loss.item()
+        return loss
+
+
 class Look(transformers.TrainerCallback):
     """Notes at which steps this rank saved and ended."""
 
@@ -33,7 +45,8 @@ class Look(transformers.TrainerCallback):
         self.say(saved=[*self.told["saved"], state.global_step])
 
     def on_train_end(self, args, state, control, **_):
-        self.say(ended=state.global_step)
+        facts = {"total": state.max_steps, "epoch": state.epoch, "log": state.log_history, "losses": losses}
+        self.say(ended=state.global_step, **facts)
 
     def say(self, **facts):
         self.told.update(facts)
@@ -42,6 +55,7 @@ class Look(transformers.TrainerCallback):
 
 
 def main() -> None:
+
     options = arguments()
     torch.set_num_threads(1)
     transformers.set_seed(1)
@@ -51,13 +65,14 @@ def main() -> None:
         per_device_train_batch_size=8,
         save_strategy="steps",
         save_steps=1_000_000,
+        logging_steps=1,
         report_to="none",
         disable_tqdm=True,
         use_cpu=True,
         dataloader_pin_memory=False,
     )
     look = Look(options.folder, options.until)
-    trainer = transformers.Trainer(model=Line(), args=arguments_, train_dataset=Rows(320), callbacks=[look])
+    trainer = Own(model=Line(), args=arguments_, train_dataset=Rows(320), callbacks=[look])
     trainer.train(resume_from_checkpoint=options.resume or None)
     del trainer  # and the model with it: DDP's reducer must not be the last to hold gloo's group
     gc.collect()
