@@ -12,7 +12,6 @@ import transformers
 from trainer import Line, Rows
 from truth import arguments
 
-
 losses: dict[int, float] = {}
 
 
