@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 import httpx2
 
+from headway.client import operations
 from headway.client.endpoint import resolve
 from headway.client.operations import Operation
 from headway.client.proof import Demand
-from headway.errors import HeadwayError, UnavailableError
+from headway.errors import ForbiddenError, HeadwayError, UnavailableError
 from headway.reporter.folders import Folders
 
 T = TypeVar("T")
@@ -59,6 +60,13 @@ class Connection:
             return UnavailableError(f"the Headway server at {self.url} did not answer within {timeout:g} s")
         reason = str(error) or type(error).__name__
         return UnavailableError(f"the connection to the Headway server at {self.url} broke: {reason}")
+
+    def _refused(self, response: httpx2.Response, body: bytes) -> HeadwayError:
+        """The error that an answer other than 2xx stands for; one that refuses says where."""
+        error = operations.error_of(response.status_code, body, response.headers.get("retry-after"))
+        if isinstance(error, ForbiddenError):
+            return ForbiddenError(f"the Headway server at {self.url} refuses: {error}")
+        return error
 
     def _moved(self) -> bool:
         """Looks again where the server is and what opens it; whether that has changed.

@@ -69,18 +69,23 @@ def from_env(environ: Mapping[str, str] = os.environ) -> Endpoint | None:
     url = environ.get("HEADWAY_URL")
     if not url:
         return None
-    return Endpoint(url=checked(url), token=token_from_env(environ), ca_file=environ.get("HEADWAY_CA_FILE") or None)
+    own = checked(url, "HEADWAY_URL=")
+    return Endpoint(url=own, token=token_from_env(environ), ca_file=environ.get("HEADWAY_CA_FILE") or None)
 
 
-def checked(url: str) -> str:
-    """The base URL without a slash at its end.
+def checked(url: str, said_by: str = "") -> str:
+    """The base URL without a slash at its end; ``said_by`` goes before it in a message.
 
     Raises:
         SettingsError: it is no HTTP address.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise SettingsError(f"{url!r} is no server address; one looks like http://127.0.0.1:4321")
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port beyond 65535, brackets that do not match
+        good = False
+    if not good:
+        raise SettingsError(f"{said_by}{url!r} is no server address; one looks like http://127.0.0.1:4321")
     return url.rstrip("/")
 
 
@@ -88,15 +93,19 @@ def token_from_env(environ: Mapping[str, str]) -> str | None:
     """HEADWAY_TOKEN, or what HEADWAY_TOKEN_FILE holds.
 
     Raises:
-        SettingsError: the file cannot be read.
+        SettingsError: the file cannot be read, or is empty.
     """
     if token := environ.get("HEADWAY_TOKEN"):
         return token
     if path := environ.get("HEADWAY_TOKEN_FILE"):
         try:
-            return Path(path).read_text(encoding="utf-8").strip() or None
+            token = Path(path).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"HEADWAY_TOKEN_FILE={path} cannot be read: {error}") from error
+            reason = getattr(error, "strerror", None) or error
+            raise SettingsError(f"HEADWAY_TOKEN_FILE={path} cannot be read: {reason}") from error
+        if not token:
+            raise SettingsError(f"HEADWAY_TOKEN_FILE={path} is empty")
+        return token
     return None
 
 

@@ -243,7 +243,8 @@ def error_of(status: int, body: bytes, retry_after: str | None = None) -> Headwa
         if isinstance(causes, list) and causes and isinstance(causes[0], dict):
             field = causes[0].get("field")
     if not message:
-        message = body[:200].decode("utf-8", "replace").strip() or "no reason was given"
+        words = body[:200].decode("utf-8", "replace").strip()
+        message = f"HTTP {status}, not as a Headway server says it" + (f": {words}" if words else "")
     try:
         seconds = None if retry_after is None else float(retry_after)
     except ValueError:

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import httpx2
 
-from headway.client import operations
 from headway.client.connection import Connection
 from headway.client.operations import Operation
 from headway.errors import ForbiddenError, UnavailableError
@@ -47,7 +46,7 @@ class Sender(Connection):
             raise self._wrapped(error, self._timeout) from error
         if response.is_success:
             return operation.read(response.content)
-        raise operations.error_of(response.status_code, response.content, response.headers.get("retry-after"))
+        raise self._refused(response, response.content)
 
     @contextmanager
     def _stream(self, operation: Operation[None], *, silence: float | None) -> Iterator[Iterator[bytes]]:
@@ -64,7 +63,7 @@ class Sender(Connection):
             ) as response:
                 if not response.is_success:
                     body = response.read()
-                    raise operations.error_of(response.status_code, body, response.headers.get("retry-after"))
+                    raise self._refused(response, body)
                 yield response.iter_bytes()
         except httpx2.RequestError as error:
             raise self._wrapped(error, silence or self._timeout) from error
@@ -96,7 +95,7 @@ class AsyncSender(Connection):
             raise self._wrapped(error, self._timeout) from error
         if response.is_success:
             return operation.read(response.content)
-        raise operations.error_of(response.status_code, response.content, response.headers.get("retry-after"))
+        raise self._refused(response, response.content)
 
     @asynccontextmanager
     async def _stream(
@@ -114,7 +113,7 @@ class AsyncSender(Connection):
             ) as response:
                 if not response.is_success:
                     body = await response.aread()
-                    raise operations.error_of(response.status_code, body, response.headers.get("retry-after"))
+                    raise self._refused(response, body)
                 yield response.aiter_bytes()
         except httpx2.RequestError as error:
             raise self._wrapped(error, silence or self._timeout) from error

@@ -40,7 +40,7 @@ class Waiting:
         self._backoff.reset()
         job = next((each for each in changes.jobs if JobKey(each.namespace, each.name) == self._key), None)
         if self._key in changes.deleted or (job is None and changes.snapshot):
-            raise NotFoundError(f"there is no job {self._key}")
+            raise NotFoundError(f"there is no job {self._key}; `headway ls -A` lists those that there are")
         if job is None:
             return None
         news = job if job != self.job else None

@@ -46,7 +46,7 @@ class Roster:
         """
         entry = self.find(key)
         if entry is None:
-            raise NotFoundError(f"there is no job {key}")
+            raise NotFoundError(f"there is no job {key}; `headway ls -A` lists those that there are")
         return entry
 
     def add(self, key: JobKey, now: float) -> Entry:

@@ -33,6 +33,8 @@ SECURITY_HEADERS: Final = (
 )
 NO_STORE: Final = (b"cache-control", b"no-store")
 _BUSY_SECONDS: Final = 1.0
+_PATH_SHOWN: Final = 200
+"""Characters of a path that leads nowhere."""
 
 
 def write_json(value: object) -> bytes:
@@ -85,13 +87,14 @@ def on_headway_error(_: Request[Any, Any, Any], error: HeadwayError) -> Response
     return Response(body, status_code=code, media_type=JSON, headers=headers)
 
 
-def on_http_error(_: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+def on_http_error(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
     """Answers with a ``Status`` where the framework refused the request: no such path or method, body too large."""
     reasons = {reason.code: reason for reason in Reason}
     reason = reasons.get(error.status_code, Reason.BAD_REQUEST if error.status_code < 500 else Reason.INTERNAL)
     if reason is Reason.INTERNAL:
         _log.error("internal error: %s", error.detail, exc_info=error)
-    message = "there is nothing at this path; see /api/openapi.json" if reason is Reason.NOT_FOUND else error.detail
+    nothing = f"there is nothing at {request.scope['path'][:_PATH_SHOWN]}; see /api/openapi.json"
+    message = nothing if reason is Reason.NOT_FOUND else error.detail
     return Response(
         msgspec.json.encode(status_object(reason, message)),
         status_code=reason.code,

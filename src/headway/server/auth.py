@@ -29,7 +29,11 @@ WRITE_HEADER = "headway-request"
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _BEARER = "bearer "
 _MAX_HOSTS = 256
-_HOW = "give a token: `Authorization: Bearer …`; on this machine, `headway` commands and the link of `headway ui` do"
+_WHENCE = (
+    "`headway server token` prints it on the server's machine, HEADWAY_TOKEN or HEADWAY_TOKEN_FILE gives it to commands"
+)
+_HOW = f"it wants the user's token (`Authorization: Bearer …`): {_WHENCE}; a browser is logged in by `headway ui`"
+_OTHER = f"the token is not the user's: {_WHENCE}"
 
 
 Connection = ASGIConnection[Any, Any, Any, Any]
@@ -61,7 +65,8 @@ def _check(connection: Connection, context: Context, access: Access) -> None:
             key = read_key(connection.path_params["namespace"], connection.path_params["name"])
             if context.keyring.opens_job(token, key):
                 return
-        raise ForbiddenError("the token does not open this")
+            raise ForbiddenError(f"the token is neither the user's nor that of job {key}")
+        raise ForbiddenError(_OTHER)
     cookie = connection.cookies.get(cookie_name(connection))
     if cookie is None or not context.keyring.is_session(cookie):
         raise ForbiddenError(_HOW)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headway import AsyncClient, Client, until
-from headway.errors import JobEndedError, NotFoundError, UnavailableError, WaitTimeoutError
+from headway.errors import ForbiddenError, JobEndedError, NotFoundError, UnavailableError, WaitTimeoutError
 from headway.protocol.job import Job, JobKey, State
 from headway.protocol.report import EndingKind, Report
 from headway.testing.live import LiveServer, live_server
@@ -134,3 +134,14 @@ def test_both_clients_have_the_same_methods() -> None:
         return {name for name in dir(kind) if not name.startswith("_")}
 
     assert public(Client) == public(AsyncClient)
+
+
+@pytest.mark.parametrize(
+    ("token", "said"), [(None, "it wants the user's token"), ("guessed", "the token is not the user's")]
+)
+def test_a_refusal_says_which_server_and_whence_a_token_comes(server: LiveServer, token: str | None, said: str) -> None:
+    with Client(server.url, token, environ={}) as stranger, pytest.raises(ForbiddenError) as caught:
+        stranger.jobs()
+    assert server.url in str(caught.value)
+    assert said in str(caught.value)
+    assert "headway server token" in str(caught.value)

@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from headway.cli.main import app
 
 
 def headway(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -119,3 +122,20 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     said = process.stderr.read()
     process.stderr.close()
     assert (code, said) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--price-per-hour", "inf"], "inf is not a finite number"),
+        (["--stall-floor", "inf"], "inf is not a finite number"),
+        (["--on-condition", "no-such-notifier --now"], "'no-such-notifier' is no program"),
+        (["--on-condition", "notify 'me"], "No closing quotation"),
+    ],
+    ids=lambda each: each[0].removeprefix("--") if isinstance(each, list) else "",
+)
+def test_a_run_with_an_option_of_no_use_does_not_begin(options: list[str], said: str) -> None:
+    """Hours later nobody would look for it."""
+    result = CliRunner().invoke(app, ["run", *options, "--", "true"], terminal_width=200)
+    assert result.exit_code == 2
+    assert said in result.stderr

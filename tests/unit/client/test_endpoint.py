@@ -59,3 +59,18 @@ def test_a_certificate_file_that_cannot_be_used_is_named(tmp_path: Path) -> None
     assert Endpoint(url="http://127.0.0.1:1", ca_file="/none").ssl_context() is False
     with pytest.raises(SettingsError, match="HEADWAY_CA_FILE"):
         Endpoint(url="https://x", ca_file=str(tmp_path / "none.pem")).ssl_context()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:99999", "http://127.0.0.1:0", "http://[::1", "127.0.0.1:4321", "ftp://far"]
+)
+def test_what_is_no_address_names_the_variable(url: str) -> None:
+    with pytest.raises(SettingsError, match=r"^HEADWAY_URL=.* is no server address"):
+        resolve(environ={"HEADWAY_URL": url})
+
+
+def test_an_empty_token_file_is_said_to_be_empty(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"token is empty$"):
+        resolve(environ={"HEADWAY_URL": "http://far", "HEADWAY_TOKEN_FILE": str(file)})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli.commands.options import LOCAL, Name, Namespace
+from headway.cli.commands.options import LOCAL, Name, Namespace, finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,10 +19,15 @@ _SLACK = 15.0
 
 Notice = Annotated[
     float | None,
-    typer.Option(min=0, metavar="S", help="Seconds that the run gets to do it by itself.", show_default=False),
+    typer.Option(
+        min=0, callback=finite, metavar="S", help="Seconds that the run gets to do it by itself.", show_default=False
+    ),
 ]
 Grace = Annotated[
-    float, typer.Option(min=0, metavar="S", help="Seconds between asking the processes to end and killing them.")
+    float,
+    typer.Option(
+        min=0, callback=finite, metavar="S", help="Seconds between asking the processes to end and killing them."
+    ),
 ]
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.", show_default=False)]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for what comes of it.")]

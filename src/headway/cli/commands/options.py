@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import typer
@@ -12,3 +13,10 @@ AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Job
 Json = Annotated[bool, typer.Option("--json", help="Print strict JSON instead.")]
 
 LOCAL = "local"
+
+
+def finite(value: float | None) -> float | None:
+    """For numbers that must not be infinite, which ``min`` lets pass."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a finite number")
+    return value

@@ -6,7 +6,25 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.commands.options import LOCAL, Namespace
+from headway.cli.commands.options import LOCAL, Namespace, finite
+
+
+def _startable(value: str | None) -> str | None:
+    """A command that cannot be started is said now, not when it is needed."""
+    if value is None:
+        return None
+    import shlex
+    import shutil
+
+    try:
+        words = shlex.split(value)
+    except ValueError as error:
+        raise typer.BadParameter(f"{value!r} cannot be split into words: {error}") from error
+    if not words:
+        raise typer.BadParameter("no command is given")
+    if shutil.which(words[0]) is None:
+        raise typer.BadParameter(f"{words[0]!r} is no program that can be started; no shell takes part")
+    return value
 
 
 def run(
@@ -27,7 +45,8 @@ def run(
     ] = None,
     device_type: Annotated[str | None, typer.Option(metavar="TYPE", help="Such as H100.", show_default=False)] = None,
     price_per_hour: Annotated[
-        float | None, typer.Option(min=0, metavar="X", help="Price of the whole job per hour.", show_default=False)
+        float | None,
+        typer.Option(min=0, callback=finite, metavar="X", help="Price of the whole job per hour.", show_default=False),
     ] = None,
     restarts: Annotated[
         int, typer.Option(min=0, metavar="N", help="Start again after a failure, at most so often.")
@@ -36,6 +55,7 @@ def run(
         float | None,
         typer.Option(
             min=0.1,
+            callback=finite,
             metavar="SECONDS",
             help="Never call it Stalled below so many seconds without a step; else 60.",
             show_default=False,
@@ -44,6 +64,7 @@ def run(
     on_condition: Annotated[
         str | None,
         typer.Option(
+            callback=_startable,
             metavar="CMD",
             help="Run CMD (no shell) when a condition such as Stalled or Plateaued begins, and when it is withdrawn; it gets "
             "the event as JSON on standard input.",
