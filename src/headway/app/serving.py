@@ -21,9 +21,9 @@ from headway.server.addresses import Addresses
 from headway.server.answers import write_json
 from headway.server.app import create_app
 from headway.server.auth import Hosts
-from headway.server.connection import HttpProtocol
 from headway.server.context import Context
-from headway.server.status import StatusEndpoint
+from headway.server.ingest.connection import HttpProtocol
+from headway.server.ingest.status import StatusEndpoint
 from headway.server.tokens import Keyring, load_keys
 from headway.store.base import Store
 from headway.store.memory import MemoryStore

@@ -17,10 +17,10 @@ from headway.server.auth import guard
 from headway.server.context import Context
 from headway.server.edge import Edge
 from headway.server.endpoint import Access, described
+from headway.server.ingest.status import StatusEndpoint
 from headway.server.limits import RateLimiter
 from headway.server.routes import access, actions, events, history, jobs, lifecycle, operations, pages, sparklines
 from headway.server.settings import ServerSettings
-from headway.server.status import StatusEndpoint
 from headway.server.tokens import Keyring
 
 

@@ -9,7 +9,7 @@ from litestar.exceptions import ClientException, HTTPException
 
 from headway.errors import InvalidError, TooLargeError
 from headway.protocol.codec import decode
-from headway.server.reading import decode_json
+from headway.server.strict_json import decode_json
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from headway.protocol.problem import Reason, status_object
 from headway.server.answers import NO_STORE, SECURITY_HEADERS
 from headway.server.auth import Hosts
 from headway.server.context import Context
-from headway.server.status import StatusEndpoint
+from headway.server.ingest.status import StatusEndpoint
 
 STATUS_PREFIX = b"/apis/"
 _PROBES = (b"/healthz", b"/readyz")

@@ -8,7 +8,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from headway.server.auth import Hosts
-from headway.server.connection import GatheringTransport, HttpProtocol
+from headway.server.ingest.connection import GatheringTransport, HttpProtocol
 
 
 class Wire:

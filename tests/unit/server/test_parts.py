@@ -12,12 +12,12 @@ from headway.errors import ForbiddenError, InvalidError, NotFoundError
 from headway.protocol.job import Job, JobKey
 from headway.protocol.limits import STATUS_PATH
 from headway.server.auth import bearer, host_allowed
+from headway.server.ingest.request import key_of_path
 from headway.server.logs import start_of_tail
 from headway.server.metrics import escape, number
 from headway.server.params import Param, read_key, read_params
-from headway.server.reading import decode_json
 from headway.server.schema import Components, field_docs
-from headway.server.status import key_of_path
+from headway.server.strict_json import decode_json
 from headway.server.tokens import Keyring, Keys, load_keys
 
 

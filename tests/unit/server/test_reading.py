@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from headway.errors import InvalidError
 from headway.protocol.wire import decode_report
 from headway.server import reading
-from headway.server.reading import decode_json, read_report
+from headway.server.ingest.reading import read_report
+from headway.server.strict_json import decode_json
 
 BODY: dict[str, Any] = {
     "trainerStatus": {

@@ -1,7 +1,7 @@
 """The status endpoint: takes the reports of training processes. The one hot path of the server.
 
 A bare ASGI handler: it reads the body itself, so that the limit holds for chunked bodies too, and spends nothing on what one
-endpoint does not need. A request that arrived whole comes straight from its connection (:mod:`headway.server.connection`),
+endpoint does not need. A request that arrived whole comes straight from its connection (:mod:`headway.server.ingest.connection`),
 without a task, and is answered from the store's completion.
 
 It answers 200 only once the report is persisted, and every error as a Kubernetes ``Status``; bad input is never an internal
@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -23,8 +21,6 @@ from litestar.types import HTTPScope, Receive, Send
 from headway.errors import (
     ForbiddenError,
     HeadwayError,
-    InvalidError,
-    NotFoundError,
     RateLimitedError,
     TooLargeError,
     UnavailableError,
@@ -37,7 +33,6 @@ from headway.protocol.limits import (
     HEADER_RUN,
     HEADER_SEQ,
     MAX_BODY_BYTES,
-    STATUS_PATH,
 )
 from headway.protocol.problem import Reason, status_object
 from headway.protocol.report import Envelope
@@ -45,15 +40,14 @@ from headway.protocol.wire import encode_answer
 from headway.server.answers import JSON, retry_after
 from headway.server.answers import problem as problem_of
 from headway.server.context import Context
-from headway.server.params import read_key
-from headway.server.reading import read_report
+from headway.server.ingest.reading import read_report
+from headway.server.ingest.request import key_of_path, read_envelope
 
 _log = logging.getLogger("headway.server")
 
 _DRAIN_BYTES: Final = 1024 * 1024
 """How much of a body that is too large is read and dropped, so that the client hears the answer instead of a reset."""
 
-_HEAD, _MIDDLE, _TAIL = (part.encode() for part in STATUS_PATH.replace("{name}", "{namespace}").split("{namespace}"))
 _NO_ENVELOPE: Final = Envelope()
 _AUTHORIZATION: Final = b"authorization"
 _ENVELOPE: Final = {name.encode(): name for name in (HEADER_AGE, HEADER_ATTEMPT, HEADER_RUN, HEADER_SEQ)}
@@ -222,43 +216,3 @@ async def _read_rest(receive: Receive, body: bytearray, *, more: bool) -> bytes 
 
 def _too_large() -> TooLargeError:
     return TooLargeError(f"the body is larger than {MAX_BODY_BYTES} bytes; send less at once")
-
-
-@lru_cache(4096)
-def key_of_path(raw: bytes) -> JobKey:
-    """The job that a status path names.
-
-    Raises:
-        NotFoundError: it is not a status path.
-        InvalidError: a name in it is not percent-encoded UTF-8.
-    """
-    namespace, middle, rest = raw.removeprefix(_HEAD).partition(_MIDDLE)
-    if not raw.startswith(_HEAD) or not middle or not rest.endswith(_TAIL) or b"/" in namespace:
-        raise NotFoundError("there is nothing at this path; see /api/openapi.json")
-    name = rest[: -len(_TAIL)]
-    if b"/" in name:
-        raise NotFoundError("a slash in a job's name is written %2F in a path")
-    return read_key(namespace.decode("latin-1"), name.decode("latin-1"))
-
-
-def read_envelope(headers: dict[str, bytes]) -> Envelope:
-    """What the ``Headway-*`` headers of a report that was kept say.
-
-    Raises:
-        InvalidError: one cannot be read; names it.
-    """
-    text = {name: value.decode("latin-1").strip() for name, value in headers.items()}
-    age = 0.0
-    if HEADER_AGE in text:
-        try:
-            age = float(text[HEADER_AGE])
-        except ValueError:
-            age = math.nan
-        if not (math.isfinite(age) and age >= 0):
-            raise InvalidError(f"expected seconds, got {text[HEADER_AGE][:40]!r}", field=f"headers.{HEADER_AGE}")
-    seq = None
-    if HEADER_SEQ in text:
-        if not (text[HEADER_SEQ].isdecimal() and len(text[HEADER_SEQ]) < 19):
-            raise InvalidError(f"expected a whole number, got {text[HEADER_SEQ][:40]!r}", field=f"headers.{HEADER_SEQ}")
-        seq = int(text[HEADER_SEQ])
-    return Envelope(age=age, attempt=text.get(HEADER_ATTEMPT) or None, run=text.get(HEADER_RUN) or None, seq=seq)

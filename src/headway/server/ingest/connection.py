@@ -16,8 +16,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from headway.protocol.limits import MAX_BODY_BYTES
 from headway.server.auth import Hosts
 from headway.server.edge import STATUS_PREFIX
-from headway.server.heads import BoundedHeads
-from headway.server.status import HEADERS, Headers, StatusEndpoint
+from headway.server.ingest.heads import BoundedHeads
+from headway.server.ingest.status import HEADERS, Headers, StatusEndpoint
 
 _CLOSE = (b"connection", b"close")
 _FIXED = b"".join(b"%b: %b\r\n" % header for header in HEADERS)
