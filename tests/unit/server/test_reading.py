@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headway.errors import InvalidError
 from headway.protocol.wire import decode_report
-from headway.server import reading
+from headway.server.ingest import reading
 from headway.server.ingest.reading import read_report
 from headway.server.strict_json import decode_json
 
