@@ -72,7 +72,7 @@ class Snapshot:
     def _begin_again(self, now: float) -> None:
         """Somebody else counts from now on, perhaps from where an earlier attempt ended: what was learnt is another's."""
         self._heard = heard = self._slots.heard
-        start = heard.count(heard.start_step)
+        start = heard.start_step + heard.zero_based  # what it has logged meanwhile says nothing of where it began
         self._eta.begin_attempt(heard.start_step, now - self._origin)
         self._stall.begin_attempt(start, now)
         self._start = self._best = start

@@ -67,6 +67,16 @@ def test_a_trainer_that_claims_the_loop_is_heard_before_its_first_step(desk: Des
     assert desk.snapshot.progress(1.0).step == 401
 
 
+def test_what_is_logged_before_the_first_look_is_no_start(desk: Desk) -> None:
+    trainer = desk.voice(Layer.TRAINER, claims=True)
+    for step in range(1, 4):
+        trainer.step(step, loss=1.0)
+        trainer.log(step, grad_norm=2.0)
+    desk.points()
+    assert desk.snapshot.phase == "train"
+    assert desk.snapshot.progress(1.0).last_step_age is not None
+
+
 def test_the_script_goes_before_every_other_once_it_steps(desk: Desk) -> None:
     trainer = desk.voice(Layer.TRAINER, claims=True)
     trainer.step(loss=1.0)
