@@ -34,7 +34,12 @@ async def _main(settings: Settings) -> None:
 
     def on_ready(running: Running) -> None:
         record = ServerRecord(url=running.url, token=running.token, pid=os.getpid(), version=headway.__version__)
-        write_record(record_path, record)
+        try:
+            write_record(record_path, record)
+        except OSError as error:
+            raise HeadwayError(
+                f"{record_path}, where others look for the server, cannot be written: {error}"
+            ) from error
         gc.collect()
         gc.freeze()
         kept = "in memory only" if settings.store == "memory" else f"in {settings.folders.store}"

@@ -88,7 +88,7 @@ def ensure_server(
             stop_mark(folders).unlink(missing_ok=True)
             return _start(folders, environ, end)
     except OSError as error:
-        raise UnavailableError(f"no server can be started: {error}") from error
+        raise UnavailableError(f"no server can be started: {error}; HEADWAY_HOME names another folder") from error
 
 
 def _start(folders: Folders, environ: Mapping[str, str], end: float) -> ServerRecord:

@@ -52,7 +52,7 @@ def run(request: RunRequest) -> int:
             except ConflictError:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever it is, the command runs
-                say(f"this run is not tracked: {problem_of(error)}")
+                say(f"this run is not tracked: {problem_of(error, request.environ)}")
         try:
             return attempts.run()
         finally:

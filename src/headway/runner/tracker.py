@@ -7,7 +7,7 @@ import shlex
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -65,7 +65,9 @@ class Tracker:
     ) -> None:
         self._request, self._say = request, say
         self.runner = new_run_id()
-        folders = _usable(Folders.from_env(request.environ), say)
+        own = Folders.from_env(request.environ)
+        folders = _usable(own, say)
+        self._taken_in = f"you move it to {own.spool}" if folders != own else None
         connector = Connector(request, folders)
         enrolment = enrol(request, self.runner, connector, folders, say)
         self.key, self._registration = enrolment.key, enrolment.registration
@@ -211,7 +213,7 @@ class Tracker:
         if left or unheard:
             what = f"{left} report{'' if left == 1 else 's'}" if left else "how the run ended"
             when = "a server starts" if self._server is None else "the next `headway run` that reaches the same server"
-            self._say(f"not sent: {what}; kept in {self._folders.spool} until {when}")
+            self._say(f"not sent: {what}; kept in {self._folders.spool} until {self._taken_in or when}")
 
     def _event(
         self,
@@ -263,7 +265,9 @@ def _usable(folders: Folders, say: Callable[[str], None]) -> Folders:
     return folders
 
 
-def problem_of(error: Exception) -> str:
+def problem_of(error: Exception, environ: Mapping[str, str]) -> str:
     """Why tracking could not be set up, in one line."""
     text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or Folders.from_env(environ).state}: {error.strerror}"
     return text if isinstance(error, HeadwayError) and text else f"{type(error).__name__}: {text}"

@@ -214,3 +214,14 @@ def test_without_the_server_extra_the_command_runs_and_its_reports_are_kept(
     assert (job.summary, job.progress.step) == ("Failed at 50 %", 5)
     assert job.ending is not None
     assert job.ending.exit_code == 3
+
+
+def test_where_no_folder_can_be_had_a_run_says_where_its_reports_are(launcher: Any, tmp_path: Path) -> None:
+    home, aside = tmp_path / "home", tmp_path / "aside"
+    home.write_text("a file where a folder should be", encoding="utf-8")
+    aside.mkdir()
+    environ = {"HEADWAY_HOME": str(home), "TMPDIR": str(aside)}
+    result = launcher.run(launcher.python("print('trained')"), environ=environ)
+    assert (result.returncode, result.stdout) == (0, "trained\n")
+    (kept,) = aside.glob("headway-*/state/spool")
+    assert f"kept in {kept} until you move it to {home / 'state' / 'spool'}" in result.stderr
