@@ -183,13 +183,13 @@ def sparkline(values: Sequence[float], width: int) -> str:
     if len(later) > 8 and later and max(later) - min(later) < (high - low) / 4:
         high = max(later)
         low = min(low, *later)
-    span = (high - low) or 1.0
+    span = (high / 2 - low / 2) or 1.0  # halves: the difference of two doubles need not be one
     top = len(_SPARKS) - 1
     return "".join(
-        "×" if mean is None else _SPARKS[min(top, max(0, round((mean - low) / span * top)))] for mean in means
+        "×" if mean is None else _SPARKS[min(top, max(0, round((mean / 2 - low / 2) / span * top)))] for mean in means
     )
 
 
 def _mean(values: Iterable[float]) -> float | None:
     finite = [value for value in values if math.isfinite(value)]
-    return sum(finite) / len(finite) if finite else None
+    return sum(value / len(finite) for value in finite) if finite else None
