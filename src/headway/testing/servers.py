@@ -26,6 +26,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from headway.protocol.problem import Reason, status_object
 from headway.reporter.discovery import PROOF_PATH, prove
+from headway.testing.posts import Post, PostLog
 
 BEHAVIOURS: Final = (
     "ok",
@@ -54,26 +55,6 @@ _REASONS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
-    """One request that reached the server, whatever it was answered."""
-
-    at: float
-    """Monotonic time."""
-    path: str
-    headers: dict[str, str]
-    """Names in lower case."""
-    size: int
-    body: Any
-    taken: bool
-    """It was answered 200."""
-
-    @property
-    def headway(self) -> dict[str, Any]:
-        """The ``headway`` object; empty where there is none."""
-        return self.body.get("headway") or {} if isinstance(self.body, dict) else {}
-
-
 @dataclass(slots=True)
 class _Script:
     behaviour: str = "ok"
@@ -85,7 +66,7 @@ class _Script:
     answer: dict[str, Any] = field(default_factory=dict)
 
 
-class ScriptedServer:
+class ScriptedServer(PostLog):
     """One status server for any job.
 
     Args:
@@ -103,16 +84,15 @@ class ScriptedServer:
         port: int = 0,
         certificate: tuple[Path, Path] | None = None,
     ) -> None:
+        super().__init__()
         self.certificate = certificate
         self._script = _Script(token=token)
         self._script.answer["interval"] = interval
         self._port = port
-        self._lock = threading.Lock()
         self._released = threading.Event()
         self._server: ThreadingHTTPServer | None = None
         self._seen: dict[str, set[int]] = {}
         self._sockets: set[socket.socket] = set()
-        self.posts: list[Post] = []
         self.start()
 
     @property
@@ -195,41 +175,6 @@ class ScriptedServer:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    def taken(self) -> list[dict[str, Any]]:
-        """Bodies of the reports that were answered 200, oldest first; one sent twice is there once."""
-        with self._lock:
-            posts = [post for post in self.posts if post.taken]
-        seen: set[tuple[str, int]] = set()
-        bodies = []
-        for post in posts:
-            key = (post.headway.get("run", ""), post.headway.get("seq", -1))
-            if key[1] < 0 or key not in seen:
-                seen.add(key)
-                bodies.append(post.body)
-        return bodies
-
-    def points(self) -> list[list[Any]]:
-        """All points taken, ``[step, t, metrics]``, in the order of their reports' sequence numbers."""
-        reports = sorted((body["headway"] for body in self.taken() if "headway" in body), key=lambda each: each["seq"])
-        return [point for report in reports for point in report.get("points", ())]
-
-    def steps_of_points(self) -> list[int]:
-        """The steps of all points taken."""
-        return [point[0] for point in self.points()]
-
-    def endings(self) -> list[dict[str, Any]]:
-        """All endings taken."""
-        return [body["headway"]["ending"] for body in self.taken() if body.get("headway", {}).get("ending")]
-
-    def wait_for(self, condition: Any, *, timeout: float = 10.0) -> bool:
-        """Polls ``condition(self)`` until it is true; False if it never was."""
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            if condition(self):
-                return True
-            time.sleep(0.01)
-        return bool(condition(self))
 
     def _answer(self, handler: _Handler, content: bytes) -> None:
         script = self._script

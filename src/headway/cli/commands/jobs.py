@@ -112,7 +112,7 @@ def rm(
                 terminal.complain(str(error))
                 code = code or 3
             except ConflictError as error:
-                terminal.complain(f"{error}; stop it first: headway stop {shlex.quote(name)}")
+                terminal.complain(f"{error} (headway stop {shlex.quote(name)})")
                 code = 1
     if code:
         raise typer.Exit(code)
