@@ -192,4 +192,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
 
 def _mean(values: Iterable[float]) -> float | None:
     finite = [value for value in values if math.isfinite(value)]
-    return sum(value / len(finite) for value in finite) if finite else None
+    if not finite:
+        return None
+    mean = sum(value / len(finite) for value in finite)
+    return min(max(mean, min(finite)), max(finite))  # rounded, the mean of the largest doubles may be past them
