@@ -15,8 +15,7 @@ import tempfile
 from typing import Any
 
 from laps import Laps
-from overhead import PACKAGES, ROWS, STEADY, interval, measure
-from turns import keep, table
+from overhead import PACKAGES, ROWS, STEADY, measure, perceptron, show
 
 
 def torch_hook(laps: Laps, _: str) -> None:
@@ -198,19 +197,6 @@ def xgboost_callback(laps: Laps, _: str) -> None:
     end()
 
 
-def perceptron() -> tuple[Any, list[Any]]:
-    """The model of overhead.py, and its batches."""
-    import torch
-
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(
-        torch.nn.Linear(256, 512), torch.nn.GELU(), torch.nn.Linear(512, 512), torch.nn.GELU(), torch.nn.Linear(512, 10)
-    )
-    return model, [(torch.randn(64, 256), torch.randint(0, 10, (64,))) for _ in range(200)]
-
-
 def end() -> None:
     """Ends the run, in no time."""
     from headway.reporter.start import current_run
@@ -240,23 +226,7 @@ def main() -> int:
     for name in arguments.only:
         measured = measure(f"adapters:{WORKLOADS[name].__name__}", arguments.rounds, arguments.seconds, rows=rows)
         found |= {f"{name}: {row.removeprefix('Headway, ')}": figures for row, figures in measured.items()}
-    heads = ["per cent of a training step", "step ms", "rounds", "alike", "the call, wall", "the call, CPU", "beside"]
-    lines = [
-        [
-            name,
-            f"{each['step_ms']:.2f}",
-            f"{each['rounds']:,.0f}",
-            interval(each, "alike_wall"),
-            interval(each, "wall"),
-            interval(each, "cpu"),
-            f"{100 * each['beside']:.2f}",
-        ]
-        for name, each in found.items()
-        if each
-    ]
-    print(table(heads, lines))
-    keep("adapters", found, vars(arguments), (*PACKAGES, "deepspeed", "xgboost"))
-    return 0 if len(lines) == len(found) else 1
+    return show("adapters", found, len(found), vars(arguments), (*PACKAGES, "deepspeed", "xgboost"))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import importlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,16 +36,8 @@ def torch_loop(laps: Laps, reporter: str) -> None:
     """A loop of one's own: a multi-layer perceptron, a few milliseconds a step."""
     import torch
 
-    torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
-    torch.manual_seed(0)
-    model = torch.nn.Sequential(
-        torch.nn.Linear(256, 512), torch.nn.GELU(), torch.nn.Linear(512, 512), torch.nn.GELU(), torch.nn.Linear(512, 10)
-    )
+    model, batches = perceptron()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    batches = [
-        (torch.randn(64, 256), torch.randint(0, 10, (64,))) for _ in range(200)
-    ]  # more than it can learn by heart
     tell, finish = REPORTERS[reporter]()
     count = 0
     while laps.lap():
@@ -59,6 +51,19 @@ def torch_loop(laps: Laps, reporter: str) -> None:
         if laps.reported:
             tell(count, loss, norm)
     finish()
+
+
+def perceptron() -> tuple[Any, list[Any]]:
+    """A model, and more batches than it can learn by heart."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(256, 512), torch.nn.GELU(), torch.nn.Linear(512, 512), torch.nn.GELU(), torch.nn.Linear(512, 10)
+    )
+    return model, [(torch.randn(64, 256), torch.randint(0, 10, (64,))) for _ in range(200)]
 
 
 def headway_reporter() -> Any:
@@ -147,6 +152,41 @@ def interval(figures: dict[str, float], name: str) -> str:
     return f"{middle:+.2f} ({low:+.2f} to {high:+.2f})"
 
 
+HEADS = (
+    "per cent of a training step",
+    "step ms",
+    "rounds",
+    "alike",
+    "the call, wall",
+    "the call, CPU",
+    "beside",
+    "in all, CPU",
+)
+
+
+def show(
+    name: str, found: dict[str, dict[str, float]], expected: int, settings: dict[str, Any], packages: Sequence[str]
+) -> int:
+    """Prints a table of what was found, and keeps it; exit code 1 if any of the rows ``expected`` is missing."""
+    lines = [
+        [
+            row,
+            f"{each['step_ms']:.2f}",
+            f"{each['rounds']:,.0f}",
+            interval(each, "alike_wall"),
+            interval(each, "wall"),
+            interval(each, "cpu"),
+            f"{100 * each['beside']:.2f}",
+            interval(each, "total_cpu"),
+        ]
+        for row, each in found.items()
+        if each
+    ]
+    print(table(HEADS, lines))
+    keep(name, found, settings, packages)
+    return 0 if len(lines) == expected else 1
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=4)
@@ -161,33 +201,7 @@ def main() -> int:
     os.environ.update(STEADY)  # read when a process starts
     rows = {name: ROWS[name] for name in arguments.only}
     found = measure(arguments.workload, arguments.rounds, arguments.seconds, block=arguments.block, rows=rows)
-    heads = [
-        "per cent of a training step",
-        "step ms",
-        "rounds",
-        "alike",
-        "the call, wall",
-        "the call, CPU",
-        "beside",
-        "in all, CPU",
-    ]
-    lines = [
-        [
-            name,
-            f"{each['step_ms']:.2f}",
-            f"{each['rounds']:,.0f}",
-            interval(each, "alike_wall"),
-            interval(each, "wall"),
-            interval(each, "cpu"),
-            f"{100 * each['beside']:.2f}",
-            interval(each, "total_cpu"),
-        ]
-        for name, each in found.items()
-        if each
-    ]
-    print(table(heads, lines))
-    keep("overhead", found, vars(arguments), PACKAGES)
-    return 0 if len(lines) == len(rows) else 1
+    return show("overhead", found, len(rows), vars(arguments), PACKAGES)
 
 
 if __name__ == "__main__":
