@@ -17,6 +17,7 @@ from headway.cli.render.view import (
     metric,
     percent_of,
     severity_style,
+    value_text,
     verdict_style,
     verdict_words,
 )
@@ -111,10 +112,7 @@ def _epoch(seen: Seen, _view: View) -> Text:
 def _metric(canonical: str) -> Cell:
     def cell(seen: Seen, _view: View) -> Text:
         value = metric(seen.job, canonical)
-        if value is None:
-            return Text(words.NONE, "dim")
-        text = words.number(value)
-        return Text(text, "bold red" if text in {"NaN", "Infinity", "-Infinity"} else "")
+        return Text(words.NONE, "dim") if value is None else value_text(value)
 
     return cell
 

@@ -11,7 +11,7 @@ from headway.cli.render import words
 from headway.cli.render.head import History, condition_title, eta_words, head
 from headway.cli.render.listing import LIVE_COLUMNS, listing
 from headway.cli.render.sheet import Sheet
-from headway.cli.render.view import Seen, View, metric_name, standing, state_words
+from headway.cli.render.view import Seen, View, metric_name, standing, state_words, value_text
 from headway.protocol.job import Job, State
 from headway.protocol.report import Phase
 
@@ -75,10 +75,8 @@ def _figure(sheet: Sheet, job: Job, canonical: str, label: str) -> None:
     name = metric_name(job, canonical)
     if name is None:
         return
-    value = words.number(job.metrics[name])
-    bad = value in {"NaN", "Infinity", "-Infinity"}
-    text = Text(value, "bold red" if bad else "bold")
-    if name in job.best and words.number(job.best[name]) != value:
+    text = value_text(job.metrics[name], "bold")
+    if name in job.best and words.number(job.best[name]) != text.plain:
         text.append(f"  best {words.number(job.best[name])}", "dim")
     sheet.pair(label, text)
 

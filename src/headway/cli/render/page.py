@@ -13,7 +13,7 @@ from headway.cli.render.ledger import ledger_section
 from headway.cli.render.ranks import ranks_section
 from headway.cli.render.sheet import Sheet
 from headway.cli.render.verdict import verdict_section
-from headway.cli.render.view import Seen, View
+from headway.cli.render.view import Seen, View, value_text
 from headway.protocol.job import State
 from headway.protocol.report import Phase
 
@@ -79,10 +79,8 @@ def _metrics(sheet: Sheet, seen: Seen, history: History) -> None:
     curves = sheet.view.fancy and sheet.view.unicode and any(len(history.get(name, ())) > 1 for name in names)
     rows = []
     for name in names:
-        value = words.number(job.metrics[name])
         best = words.number(job.best[name]) if name in job.best else words.NONE
-        bad = value in {"NaN", "Infinity", "-Infinity"}
-        row: list[str | Text] = [name, Text(value, "bold red" if bad else ""), best]
+        row: list[str | Text] = [name, value_text(job.metrics[name]), best]
         if curves:
             row.append(Text(words.sparkline(history.get(name, ()), _CURVE), "cyan"))
         rows.append(row)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+from rich.text import Text
 
 from headway.cli.render import words
 from headway.protocol.job import Job, State
@@ -138,6 +141,11 @@ def metric_name(job: Job, canonical: str) -> str | None:
     if canonical in job.metrics:
         return canonical
     return next((name for name in job.metrics if CANONICAL_METRICS.get(name) == canonical), None)
+
+
+def value_text(value: float, style: str = "") -> Text:
+    """A metric's value; one that is not finite stands out."""
+    return Text(words.number(value), style if math.isfinite(value) else "bold red")
 
 
 def percent_of(job: Job) -> float | None:
