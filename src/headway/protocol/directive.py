@@ -42,3 +42,6 @@ class Answer:
     warnings: tuple[str, ...] = ()
     want: tuple[str, ...] = ()
     """Parts that the server lacks; ``job`` asks for :class:`~headway.protocol.report.RunInfo` again."""
+    grace: float | None = None
+    """By the word of whoever ends the processes: seconds that lie between SIGTERM and SIGKILL; once SIGTERM was sent, those that
+    are left. None: nobody has said."""

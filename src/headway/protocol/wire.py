@@ -277,6 +277,8 @@ def encode_answer(answer: Answer) -> dict[str, Any]:
         headway["warnings"] = list(answer.warnings)
     if answer.want:
         headway["want"] = list(answer.want)
+    if answer.grace is not None:
+        headway["grace"] = round(answer.grace, 3)
     status = {} if answer.status is None else kubeflow.write_status(answer.status)
     return {"trainerStatus": status, "headway": headway}
 
@@ -298,4 +300,5 @@ def decode_answer(body: object) -> Answer | None:
         directives=tuple(decode(list[Directive], raw.get("directives") or [], "headway.directives")),
         warnings=tuple(decode(list[str], raw.get("warnings") or [], "headway.warnings")),
         want=tuple(decode(list[str], raw.get("want") or [], "headway.want")),
+        grace=None if raw.get("grace") is None else decode_number(raw["grace"], "headway.grace"),
     )

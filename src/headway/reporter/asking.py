@@ -2,7 +2,8 @@
 
 A process on its own is asked at once. Where the processes of an attempt share a store, they agree on a step first
 (:mod:`headway.reporter.agreement`). Where they share none, rank 0 alone hears what the server asks, and tells the others.
-This thread also counts down after a signal: what has not ended by itself in time is ended as the signal would have.
+What has not ended by itself in time after a signal is ended as the signal would have, by another thread
+(:mod:`headway.reporter.signal_watch`), for this one may be kept waiting by a store whose process stands still.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Final
 
 from headway.protocol.directive import Directive, DirectiveKind
 from headway.reporter.agreement import Agreement, Outcome, Pace, Wish
-from headway.reporter.board import Source, connect, find_source
+from headway.reporter.board import Source, connect, find_jax, find_torch
+from headway.reporter.countdown import Countdown
 from headway.reporter.identity import Placement
 from headway.reporter.notices import log
 from headway.reporter.request import Request
@@ -29,7 +31,6 @@ _AGAIN: Final = 10.0
 _UNSAVED: Final = 60.0
 """Seconds that an agreed save may take before it is asked for again."""
 _JOIN_SECONDS: Final = 0.5
-_MARGIN: Final = 1.0
 
 Event = tuple[Directive, ...] | str
 """What the server asks; the name of a signal."""
@@ -42,8 +43,7 @@ class Asking:
         slots: where training hears.
         placement: who this process is, as it is known now.
         pace: where it is, and how far it may come within so many seconds.
-        grace: seconds between SIGTERM and SIGKILL.
-        last_seconds: of them, what the end of the run takes for its last report.
+        countdown: begins when a signal is heeded.
     """
 
     def __init__(
@@ -51,18 +51,18 @@ class Asking:
         slots: Slots,
         placement: Callable[[], Placement],
         pace: Callable[[float], Pace],
-        *,
-        grace: float,
-        last_seconds: float,
+        countdown: Countdown,
     ) -> None:
         self._slots = slots
         self._placement = placement
         self._measure = pace
-        self._patience = max(grace / 2, grace - last_seconds - _MARGIN)
+        self._countdown = countdown
         self._inbox: SimpleQueue[Event | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="headway-asking", daemon=True)
         self._closed = threading.Event()
         self._source: Source | None = None
+        self._torch: Source | None = None
+        """As the training thread last saw it."""
         self._shared = False
         """The processes have shared a store: none of them ever acts by itself."""
         self._agreement: Agreement | None = None
@@ -73,7 +73,6 @@ class Asking:
         self._reached: dict[Request, float] = {}
         """Agreed saves that training has come to, and when."""
         self._signal: str | None = None
-        self._die_at: float | None = None
         self.die: Callable[[str], None] = lambda why: log.debug("nobody ends the process: %s", why)
         """Ends the process as its signal would have."""
         self.joined: Callable[[], None] = lambda: None
@@ -89,10 +88,14 @@ class Asking:
         self._inbox.put(tuple(directives))
 
     def heed(self, signal: str) -> bool:
-        """A signal came, on the main thread: whether training is asked to save and end, instead of ending here and now."""
+        """A signal came: whether training is asked to save and end, instead of ending here and now.
+
+        On any thread, and on several for one signal.
+        """
         if self._closed.is_set() or not self._slots.listens or not (self._alone() or self._all_here()):
             return False
         self._inbox.put(signal)
+        self._countdown.begin()
         return True
 
     def _all_here(self) -> bool:
@@ -136,7 +139,7 @@ class Asking:
         if outcome is Outcome.ALONE and self._placement().rank == 0 and wish.signal is None:
             self._put(wish, None)
         if self._signal is not None and outcome in (Outcome.SILENT, Outcome.ALONE):
-            self._give_up("its processes could not agree on a step to save at")
+            self.die("its processes could not agree on a step to save at")
 
     # --- the thread ------------------------------------------------------------------------------------------------
 
@@ -150,7 +153,7 @@ class Asking:
                 break
             try:
                 if isinstance(event, str):
-                    self._count_down(event)
+                    self._signal = event
                 elif event is not None:
                     self._take(event)
                 wait = self._turn(time.monotonic())
@@ -171,15 +174,8 @@ class Asking:
             if request.step is None and request.at is None and names and gone.issuperset(names):
                 self.drop(request)
 
-    def _count_down(self, signal: str) -> None:
-        if self._signal is None:
-            self._signal = signal
-            self._die_at = time.monotonic() + self._patience
-
     def _turn(self, now: float) -> float:
         """Does what is due; returns seconds until the next turn."""
-        if self._die_at is not None and now >= self._die_at:
-            self._give_up("it had not saved and ended by itself in time")
         self._clear(now)
         wait = _TURN
         if self._alone():
@@ -196,7 +192,7 @@ class Asking:
             # Training goes on, and its processes share no store: it must tell the others itself.
             for _, wish in self._wanted():
                 self._put(wish, None)
-        return wait if self._die_at is None else max(0.0, min(wait, self._die_at - now))
+        return wait
 
     def _wanted(self) -> list[tuple[str, Wish]]:
         """What is asked and not put before training yet."""
@@ -251,7 +247,8 @@ class Asking:
 
     def _joined(self) -> Agreement | None:
         """The agreement of processes that share a store; connects to it if it can."""
-        source = find_source()
+        self._slots.survey = self._survey
+        source = self._torch or find_jax()
         if source != self._source:
             self._lose()
             self._source = source  # one that cannot be reached is not tried again
@@ -262,6 +259,14 @@ class Asking:
                 self.joined()
         return self._agreement
 
+    def _survey(self) -> None:
+        """On the training thread, at most once a turn: where PyTorch's processes meet.
+
+        Not on the asking one: a reference to a process group that is held there, be it for a moment, may turn out to be the last,
+        and the group would end on that thread, whenever that is.
+        """
+        self._torch = find_torch()
+
     def _lose(self) -> None:
         """The store is gone, or this thread is."""
         self._agreement = None
@@ -269,7 +274,3 @@ class Asking:
         for request in self._slots.requests:
             if not request.decided and not request.settle(go=False):
                 self.drop(request)
-
-    def _give_up(self, why: str) -> None:
-        self._die_at = None
-        self.die(why)

@@ -131,8 +131,8 @@ class Source(NamedTuple):
     """JAX's."""
 
 
-def find_source(modules: Mapping[str, Any] = sys.modules) -> Source | None:
-    """The store that the processes share now: PyTorch's, or JAX's service; None where there is neither."""
+def find_torch(modules: Mapping[str, Any] = sys.modules) -> Source | None:
+    """Where PyTorch's processes meet now; None where they do not. For the thread that trains: it holds the group for a moment."""
     c10d = modules.get("torch.distributed.distributed_c10d")
     try:
         if c10d is not None and c10d.is_initialized():
@@ -142,13 +142,18 @@ def find_source(modules: Mapping[str, Any] = sys.modules) -> Source | None:
             if hasattr(store, "host") and hasattr(store, "port"):
                 return Source(id(c10d._get_default_group()), str(store.host), int(store.port))
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):
-        return None  # half imported, or being taken down: ask again later
+        pass  # half imported, or being taken down
+    return None
+
+
+def find_jax(modules: Mapping[str, Any] = sys.modules) -> Source | None:
+    """JAX's coordination service, as long as a word to it does no harm. On any thread."""
     state = getattr(modules.get("jax._src.distributed"), "global_state", None)
     # A word before the client is connected, or after it has begun to leave, would end the process. Its companion for preemptions
     # is made after the one and given up before the other.
-    if state is None or getattr(state, "preemption_sync_manager", None) is None or state.client is None:
+    if state is None or getattr(state, "preemption_sync_manager", None) is None or (client := state.client) is None:
         return None
-    return Source(id(state.client), client=state.client)
+    return Source(id(client), client=client)
 
 
 def connect(source: Source, environ: Mapping[str, str] = os.environ, modules: Mapping[str, Any] = sys.modules) -> Board:

@@ -18,6 +18,8 @@ from headway.reporter.c_signals import CHandler, address_of, previous_handler, p
 from headway.reporter.endings import ending_of, exit_code
 from headway.reporter.notices import log
 from headway.reporter.run import Run
+from headway.reporter.signal_watch import SignalWatch
+from headway.reporter.stacks import place_of
 
 
 class Hooks:
@@ -32,6 +34,7 @@ class Hooks:
         self._previous_signal: Any = None
         self._address: int | None = None
         """Where the operating system goes on SIGTERM, once our handler is in place."""
+        self._watch: SignalWatch | None = None
         self._dying = False
         self._waiting_signal: int | None = None
         self._previous_excepthook = sys.excepthook
@@ -51,6 +54,27 @@ class Hooks:
                 self._previous_signal = previous
                 signal.signal(signal.SIGTERM, self._on_signal)
                 self._address = address_of(signal.SIGTERM)
+                self._begin_to_watch()
+
+    def _begin_to_watch(self) -> None:
+        reporter = self._run._reporter
+        if reporter is None:
+            return
+        countdown = reporter.countdown
+        try:
+            watch = SignalWatch(
+                signal.SIGTERM,
+                overdue=self._act_for_main,
+                due_at=lambda: countdown.give_up_at,
+                due=lambda: self._give_up("it had not saved and ended by itself in time"),
+            )
+            watch.start()
+        except (OSError, RuntimeError) as error:  # no more files, or threads
+            log.debug("nobody looks after signals but the main thread: %r", error)
+            return
+        self._watch = watch
+        countdown.changed = watch.look
+        reporter.stands = lambda: watch.standing
 
     def remove(self) -> None:
         """Puts back what was there, where nobody has chained on top meanwhile."""
@@ -60,8 +84,16 @@ class Hooks:
         if sys.exit == self._on_exit:
             sys.exit = self._previous_exit
         self.restore_signal()
+        if self._watch is not None:
+            self._watch.close()
         if self._waiting_signal is not None:
             _die_of(self._waiting_signal)
+
+    def forget(self) -> None:
+        """In a forked child: handler and watch are the parent's."""
+        self.restore_signal()
+        if self._watch is not None:
+            self._watch.abandon()
 
     def restore_signal(self) -> None:
         """Puts the signal's handler back; from another thread than the main one that cannot be, and the handler passes on."""
@@ -92,6 +124,8 @@ class Hooks:
         ours = os.getpid() == self._pid
         if ours:
             run._signal = signal.Signals(number).name
+            if self._watch is not None:
+                self._watch.handled()
         heeded = ours and not self._dying and run._heed(signal.Signals(number).name)
         if callable(previous):
             previous(number, frame)  # it decides whether the process ends; then the run is cancelled, at its own pace
@@ -107,19 +141,28 @@ class Hooks:
             run._end(Ending(kind=EndingKind.CANCELLED, signal=run._signal))
         _die_of(number)
 
+    def _act_for_main(self) -> None:
+        """Called on the watching thread: SIGTERM came, and the main thread is in a call from which it does not come round."""
+        run = self._run
+        if signal.getsignal(signal.SIGTERM) != self._on_signal or callable(self._previous_signal):
+            return  # somebody else decides what it means, and can do so on the main thread only
+        run._signal = signal.SIGTERM.name
+        if not run._heed(run._signal):
+            self._give_up("it did not come round to it")
+
     def _give_up(self, why: str) -> None:
-        """Called on the asking thread, since the main one may hang: the process ends now as the signal would have ended it."""
+        """Called on another thread, since the main one may hang: the process ends now as the signal would have ended it."""
         run = self._run
         if run._signal is None or callable(self._previous_signal) or os.getpid() != self._pid:
             return  # no signal of its own, or somebody else decides what it means
+        if (reporter := run._reporter) is not None:
+            reporter.stands = lambda: True
+        why = f"{why}; its main thread stood in {place_of(threading.main_thread().ident)}"
         log.warning("the process got %s, and ends: %s", run._signal, why)
         run._end(Ending(kind=EndingKind.CANCELLED, signal=run._signal, message=why))
         while run._ending_now:  # on another thread
             time.sleep(0.01)
-        number = signal.Signals[run._signal]
-        if not put(number, None):  # signal.signal() is the main thread's alone
-            os._exit(128 + number)
-        os.kill(os.getpid(), number)
+        _die_of(signal.Signals[run._signal])
 
     def _on_exception(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
         self._error = error
@@ -175,7 +218,13 @@ atexit.register(_die_of_what_is_owed)  # before a script registers anything, so 
 
 
 def _die_of(number: int) -> None:
-    signal.signal(number, signal.SIG_DFL)
+    """Ends the process as the signal does by default. On any thread."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(number, signal.SIG_DFL)
+    elif not put(number, None):  # signal.signal() is the main thread's alone
+        os._exit(128 + number)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     os.kill(os.getpid(), number)
 
 

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Final
@@ -23,6 +24,7 @@ from headway.protocol.report import Ending, EndingKind, RunInfo
 from headway.reporter.agreement import LEAD, Pace
 from headway.reporter.asking import Asking
 from headway.reporter.compose import Moment
+from headway.reporter.countdown import Countdown
 from headway.reporter.delivery import Delivery
 from headway.reporter.devices import device_now
 from headway.reporter.fold import Folder
@@ -75,13 +77,11 @@ class Reporter:
             notices=self._notices,
         )
         self._placement = find_placement()
-        self.asking = Asking(
-            slots,
-            lambda: self._placement,
-            self._pace,
-            grace=settings.grace,
-            last_seconds=settings.finish_timeout,
-        )
+        self.countdown = Countdown(settings.grace, settings.finish_timeout, settings.launcher_grace)
+        self.asking = Asking(slots, lambda: self._placement, self._pace, self.countdown)
+        self.stands: Callable[[], bool] = lambda: False
+        """Whether a signal lies there to which the main thread does not come round."""
+        self._hurries = False
         self._attempt: str | None = None
         self._checkpoint = slots.checkpoint
         self._acks: tuple[str, ...] = ()
@@ -114,6 +114,11 @@ class Reporter:
         self._info = replace(info, config={**info.config, **config}, tags=tags, metrics={**info.metrics, **metrics})
         self._delivery.describe = True
 
+    def hurry(self) -> None:
+        """A signal was heeded: says so now, and hears how much time there is. From a handler, too."""
+        self._hurries = True
+        self._wake.put(None)
+
     def finish(self, ending: Ending, timeout: float) -> None:
         """Says how the run ended, and returns within ``timeout`` seconds or hardly later; what is not sent by then is spooled."""
         self._deadline = time.monotonic() + timeout
@@ -140,7 +145,7 @@ class Reporter:
                 if now >= next_tick:
                     next_tick = now + self._settings.tick - (now - next_tick) % self._settings.tick
                     self._fold()
-                if now >= next_send:
+                if now >= next_send or self._take_hurry():
                     next_send = now + (self._send(now) or self._interval())
             except Exception as error:  # noqa: BLE001 - a fault of ours must not end the reporting
                 self._fault(error)
@@ -155,6 +160,11 @@ class Reporter:
             self._fault(error)
         finally:
             self._route.close()
+
+    def _take_hurry(self) -> bool:
+        """Whether to report out of turn, once; of very many processes, only the one that writes."""
+        hurries, self._hurries = self._hurries, False
+        return hurries and (self._placement.writer or self._placement.world_size <= BEATS_PER_SECOND)
 
     def _fault(self, error: Exception) -> None:
         self._notices.warn(f"the reporter has a fault, and training goes on: {error!r}")
@@ -182,10 +192,10 @@ class Reporter:
         if not self._listens or saved is None or saved.seconds is None or step is None:
             return
         agreeing = 0.0 if self._placement.world_size == 1 else LEAD
-        needed, grace = agreeing + step + saved.seconds, self._settings.grace
+        needed, grace = agreeing + step + saved.seconds, self.countdown.grace
         if needed > grace:
             self._notices.once(
-                "grace",
+                f"grace {grace:.0f}",
                 f"to save at SIGTERM takes about {needed:.0f} s (a step, a save, and what agreeing takes), and "
                 f"{grace:g} s are given (HEADWAY_GRACE): it would be killed first",
             )
@@ -245,7 +255,7 @@ class Reporter:
             self._info,
             framework=self._slots.framework[1] if self._slots.framework else framework_guess(),
             local_rank=placement.local_rank,
-            grace=self._settings.grace if self._listens else None,
+            grace=round(self.countdown.grace, 1) if self._listens else None,
             versions=_versions(self._info.versions),
             start_step=_start_of(self._slots.heard),
         )
@@ -263,6 +273,8 @@ class Reporter:
         )
 
     def _stack_if_stalled(self, now: float) -> str | None:
+        if self.stands():
+            return stack_of(self.training_thread)
         age, limit = self._snapshot.standstill(now)
         if age <= _STACK_SHARE * limit:
             self._next_stack = 0.0
@@ -275,6 +287,9 @@ class Reporter:
     def _heard(self, answer: Answer) -> None:
         for warning in answer.warnings:
             self._notices.once(f"server {warning}", f"the server says: {warning}")
+        if answer.grace is not None and self.countdown.tell(answer.grace):
+            self._delivery.describe = True
+            self._fit_grace()
         self.asking.hear(answer.directives)
 
     def _pace(self, seconds: float) -> Pace:

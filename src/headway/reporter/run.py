@@ -24,7 +24,7 @@ class Run(Voice):
     A run that is switched off (``HEADWAY_DISABLED=1``, a forked child, after :meth:`finish`) takes every call and does nothing.
     """
 
-    __slots__ = ("_ending_now", "_finish_timeout", "_on_finish", "_reporter", "_signal")
+    __slots__ = ("_ended", "_finish_timeout", "_on_finish", "_reporter", "_signal")
 
     def __init__(self, slots: Slots, reporter: Reporter | None, *, finish_timeout: float = 3.0) -> None:
         script = slots.lanes[0]
@@ -33,7 +33,7 @@ class Run(Voice):
         self._reporter = reporter
         self._finish_timeout = finish_timeout
         self._on_finish: list[Any] = []
-        self._ending_now = False
+        self._ended = reporter is None
         self._signal: str | None = None
         if reporter is None:
             self.mute()
@@ -42,6 +42,11 @@ class Run(Voice):
     def active(self) -> bool:
         """Whether this run reports."""
         return self._reporter is not None
+
+    @property
+    def _ending_now(self) -> bool:
+        """Whether some thread is just bringing it to its end."""
+        return self._reporter is None and not self._ended
 
     def finish(self, ending: str | None = None, *, timeout: float | None = None, message: str | None = None) -> None:
         """Ends the run: sends all that is left, and how it ended; what cannot be sent in time is spooled. Once only.
@@ -77,7 +82,11 @@ class Run(Voice):
 
     def _heed(self, signal: str) -> bool:
         """A signal came: whether the loop is asked to save and end, instead of ending here and now."""
-        return self._reporter is not None and self._reporter.asking.heed(signal)
+        reporter = self._reporter
+        if reporter is None or not reporter.asking.heed(signal):
+            return False
+        reporter.hurry()
+        return True
 
     def _on_asking(self, die: Callable[[str], None], joined: Callable[[], None]) -> None:
         if self._reporter is not None:
@@ -92,12 +101,12 @@ class Run(Voice):
         if reporter is None:
             return
         self._silence()
-        self._ending_now = True
         try:
-            reporter.finish(ending, self._finish_timeout if timeout is None else max(0.0, float(timeout)))
+            seconds = min(self._finish_timeout, reporter.countdown.last_seconds())
+            reporter.finish(ending, seconds if timeout is None else max(0.0, float(timeout)))
         except Exception as error:  # noqa: BLE001 - never into training
             log.warning("the end of the run was not reported: %r", error)
-        self._ending_now = False
+        self._ended = True
         for undo in self._on_finish:
             undo()
 
@@ -117,6 +126,7 @@ class Run(Voice):
     def _abandon(self) -> None:
         """In a forked child: from now on this handle does nothing."""
         reporter, self._reporter = self._reporter, None
+        self._ended = True
         self._silence()
         if reporter is not None:
             reporter.abandon()

@@ -55,6 +55,9 @@ class Settings:
     grace: float = _GRACE
     """``HEADWAY_GRACE``: seconds between SIGTERM and SIGKILL, which a loop that listens has to save and end in. ``headway run``
     sets it to its own. Unset: 30, as Kubernetes and torchrun have it."""
+    launcher_grace: float | None = None
+    """``TORCH_ELASTIC_SHUTDOWN_TIMEOUT``, in a process that torchrun started: seconds after which torchrun kills it once it has
+    passed SIGTERM on. Unset: 30."""
     tick: float = 1.0
     """Time between two foldings of steps into a point: fine enough for a chart, coarse enough to cost nothing."""
     request_timeout: float = 5.0
@@ -116,9 +119,17 @@ class Settings:
             stacks=_path(environ.get("HEADWAY_STACKS")),
             finish_timeout=_FINISH_TIMEOUT if finish is None else finish,
             grace=_GRACE if grace is None else grace,
+            launcher_grace=_of_torchrun(environ),
             folders=Folders.from_env(environ),
             problems=tuple(problems),
         )
+
+
+def _of_torchrun(environ: Mapping[str, str]) -> float | None:
+    if "TORCHELASTIC_RUN_ID" not in environ:
+        return None
+    given = _seconds(environ, "TORCH_ELASTIC_SHUTDOWN_TIMEOUT", [])
+    return _GRACE if given is None else given
 
 
 def base_url(url: str) -> str:

@@ -9,6 +9,7 @@ has a :class:`Lane` of its own, and the outermost one that counts is heard; so o
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, Final
 
@@ -123,6 +124,7 @@ class Slots:
         "saves",
         "scripted",
         "stopped_by",
+        "survey",
     )
 
     def __init__(self, start_step: int, unit: Unit) -> None:
@@ -151,6 +153,8 @@ class Slots:
         """The request to stop that training has been told of."""
         self.done: dict[str, None] = {}
         """Ids of the directives that were carried out; sent until the server stops repeating them."""
+        self.survey: Callable[[], None] | None = None
+        """What training is to look up itself, once, when it next asks."""
 
     def join(self, lane: Lane) -> None:
         """Takes in a lane, in the place of one of its layer if there is one."""
@@ -183,6 +187,8 @@ class Slots:
     def save_now(self) -> bool:
         """Asked by the training thread: whether it is to save a checkpoint now."""
         self.listens = self.saves = True
+        if self.survey is not None:
+            self._look_up()
         if not self.requests:
             return False
         completed, now = self.completed, False
@@ -193,6 +199,8 @@ class Slots:
     def stop_now(self) -> bool:
         """Asked by the training thread: whether it is to end its loop. Once True, always True."""
         self.listens = True
+        if self.survey is not None:
+            self._look_up()
         if self.stopped_by is None and self.requests:
             completed = self.completed
             for request in self.requests:
@@ -201,6 +209,11 @@ class Slots:
                     self.done.update(dict.fromkeys(request.stop_ids))
                     break
         return self.stopped_by is not None
+
+    def _look_up(self) -> None:
+        survey, self.survey = self.survey, None
+        if survey is not None:
+            survey()
 
     def saved(self, checkpoint: Checkpoint) -> None:
         """A checkpoint is complete: carries out what asked for one."""

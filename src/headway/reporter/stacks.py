@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from typing import Final
@@ -17,3 +18,11 @@ def stack_of(thread: int | None) -> str | None:
         return None
     text = "".join(traceback.format_stack(frame, limit=_MOST_FRAMES))
     return text[-_MOST_CHARACTERS:]
+
+
+def place_of(thread: int | None) -> str:
+    """The innermost of a thread's functions that is Python's, with its file and line."""
+    frame = sys._current_frames().get(thread or -1)
+    if frame is None:
+        return "nothing any more"
+    return f"{frame.f_code.co_name} ({os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno})"

@@ -226,7 +226,7 @@ def _forget() -> None:
     run, hooks = _State.run, _State.hooks
     _State.run = _State.hooks = None
     if hooks is not None:
-        hooks.restore_signal()
+        hooks.forget()
     if run is not None:
         run._abandon()
 

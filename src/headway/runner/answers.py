@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -32,6 +33,8 @@ class Answers:
         self._stops: set[str] = set()
         self._ends: set[str] = set()
         self._done: set[str] = set()
+        self._grace: float | None = None
+        self._kill_at: float | None = None
         self.hears = False
         """Whether a client that reads what it is asked has reported in this attempt; a stock one does not."""
 
@@ -62,7 +65,25 @@ class Answers:
             self._stops |= stops
             self._ends |= stops | {each.then for each in heard.directives if each.then is not None}
         warnings = tuple(dict.fromkeys((*report.warnings, *heard.warnings)))
-        return replace(heard, status=report.status, ack=ack, warnings=warnings)
+        grace = self._seconds_left()
+        return replace(
+            heard,
+            status=report.status,
+            ack=ack,
+            warnings=warnings,
+            grace=heard.grace if grace is None else grace,
+        )
+
+    def will_kill(self, grace: float) -> None:
+        """The processes are to end, and get so many seconds between SIGTERM and SIGKILL: tells the runs."""
+        self._grace = grace
+
+    def killing(self, grace: float) -> None:
+        """SIGTERM is sent now, and SIGKILL after so many seconds."""
+        self._kill_at = time.monotonic() + grace
+
+    def _seconds_left(self) -> float | None:
+        return self._grace if self._kill_at is None else max(0.0, self._kill_at - time.monotonic())
 
     def stops(self) -> tuple[str, ...]:
         """Ids of the requests to stop that some run has been given."""
@@ -83,6 +104,7 @@ class Answers:
         """A new attempt starts: its clients have not been heard yet."""
         with self._lock:
             self.hears = False
+            self._grace = self._kill_at = None
 
     @staticmethod
     def _acknowledge(state: _Run, seq: int) -> int:

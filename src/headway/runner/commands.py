@@ -128,6 +128,8 @@ class Commands:
 
     def _end(self, child: Child, ending: _Ending) -> None:
         command = ending.command
+        grace = max(command.grace, 0.0)
+        self._answers.will_kill(grace)
         saved_at: float | None = None
         while (now := time.monotonic()) < ending.began + command.notice:
             if saved_at is None and command.save and self._answers.done(command.id + SAVE_SUFFIX):
@@ -137,8 +139,8 @@ class Commands:
             if child.ended.wait(_LOOK_SECONDS):
                 return
         ending.term_after = time.monotonic() - ending.began
+        self._answers.killing(grace)
         child.signal(signal.SIGTERM)
-        grace = max(command.grace, 0.0)
         if not child.ended.wait(grace):
             self._say(f"the command did not end within {grace:g} s of SIGTERM and is killed")
             ending.killed = True

@@ -105,6 +105,11 @@ def add_answer(components: Components) -> Schema:
             "directives": {"type": "array", "items": components.of(Directive)},
             "warnings": {"type": "array", "items": {"type": "string"}},
             "want": {"type": "array", "items": {"type": "string"}},
+            "grace": {
+                "type": "number",
+                "description": "From a runner that was told to end the processes: seconds that lie between SIGTERM and SIGKILL;"
+                " once SIGTERM was sent, those that are left.",
+            },
         },
     }
     return components.add(

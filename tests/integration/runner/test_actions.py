@@ -269,3 +269,33 @@ def test_a_paused_job_outlives_a_restart_of_the_server(launcher: Any, until: Any
         client.stop("job", notice=30)
         assert process.wait(30) == 0
         assert client.job("job").state is State.STOPPED
+
+
+def test_a_stop_with_little_grace_is_what_the_run_knows_of_and_ends_by(
+    launcher: Any, client: Client, until: Any
+) -> None:
+    code = """
+import headway, time
+run = headway.track(total_steps=100_000)
+for step in range(1, 100_001):
+    time.sleep(0.01)
+    run.step(step, loss=1.0)
+    if step == 100:
+        run.checkpointed(step, seconds=40.0)
+    if run.should_stop:
+        time.sleep(3600)   # a save that takes far longer
+"""
+    process = launcher.start(launcher.python(code), name="job", environ={"HEADWAY_GRACE": "3600"})
+    until(lambda: client.jobs().total and client.job("job").checkpoint is not None)
+    assert not client.job("job").warnings
+    client.stop("job", grace=10)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM, err
+    assert "it would be killed first" in err
+    assert "it had not saved and ended by itself in time" in err
+    job = client.job("job")
+    assert job.ending is not None
+    assert job.ending.signal == "SIGTERM"
+    assert job.actions[0].outcome == "ended by SIGTERM"
+    (warning,) = job.warnings
+    assert re.match(r"a step and a save took 40 s together, but only (9|1\d)(\.\d)? s lie between SIGTERM and", warning)

@@ -240,6 +240,7 @@ def test_an_answer_comes_back_as_it_was() -> None:
         directives=(Directive(id="d", kind=DirectiveKind.STOP, reason="asked"),),
         warnings=("w",),
         want=("job",),
+        grace=4.5,
     )
     assert decode_answer(json.loads(json.dumps(encode_answer(answer)))) == answer
 

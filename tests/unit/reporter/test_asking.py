@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -11,6 +12,7 @@ from headway.protocol.directive import Directive, DirectiveKind
 from headway.protocol.report import Checkpoint, Unit
 from headway.reporter.agreement import Outcome, Pace, Wish
 from headway.reporter.asking import Asking
+from headway.reporter.countdown import Countdown
 from headway.reporter.identity import Placement
 from headway.reporter.slots import Slots
 
@@ -20,10 +22,11 @@ BOTH = Directive(id="p-save", kind=DirectiveKind.CHECKPOINT, then="p")
 
 
 class Process:
-    def __init__(self, *, grace: float = 30.0) -> None:
+    def __init__(self) -> None:
         self.slots = Slots(0, Unit.OPTIMIZER_STEP)
         self.deaths: list[str] = []
-        self.asking = Asking(self.slots, Placement, lambda _: Pace(0), grace=grace, last_seconds=0.0)
+        self.countdown = Countdown(30.0, 3.0)
+        self.asking = Asking(self.slots, Placement, lambda _: Pace(0), self.countdown)
         self.asking.die = self.deaths.append
         self.asking.start()
 
@@ -83,20 +86,40 @@ def test_a_loop_that_saves_is_asked_for_both_at_once_and_one_that_does_not_for_n
         other.asking.close()
 
 
-def test_a_signal_is_heeded_where_the_loop_listens_and_not_for_ever() -> None:
-    process = Process(grace=0.4)
-    try:
-        assert not process.asking.heed("SIGTERM"), "nobody listens"
-        assert not process.slots.stop_now()
-        assert process.asking.heed("SIGTERM")
-        process.until(process.slots.save_now)
-        assert process.slots.stop_now()
-        assert process.slots.stopped_by.signal == "SIGTERM"
-        process.until(lambda: process.deaths)
-        assert len(process.deaths) == 1
-    finally:
-        process.asking.close()
+def test_a_signal_is_heeded_where_the_loop_listens(process: Process) -> None:
+    assert not process.asking.heed("SIGTERM"), "nobody listens"
+    assert process.countdown.give_up_at is None
+    assert not process.slots.stop_now()
+    assert process.asking.heed("SIGTERM")
+    assert process.asking.heed("SIGTERM"), "launchers send it twice, and two threads may hear of one"
+    assert process.countdown.give_up_at is not None
+    process.until(process.slots.save_now)
+    assert process.slots.stop_now()
+    assert process.slots.stopped_by.signal == "SIGTERM"
+    assert len(process.slots.requests) == 1
+    process.asking.close()
     assert not process.asking.heed("SIGTERM"), "it is over"
+
+
+def test_where_the_processes_meet_is_looked_up_by_the_thread_that_trains(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr("headway.reporter.asking.find_torch", lambda: looked.append(threading.current_thread().name))
+    slots, placement = Slots(0, Unit.OPTIMIZER_STEP), Placement(world_size=2)
+    asking = Asking(slots, lambda: placement, lambda _: Pace(0), Countdown(30.0, 3.0))
+    asking.start()
+    try:
+        end = time.monotonic() + 20
+        while slots.survey is None:
+            assert time.monotonic() < end
+            time.sleep(0.005)
+        assert looked == []
+        slots.stop_now()
+        slots.stop_now()
+        assert slots.save_now() is False
+        assert looked[0] == threading.current_thread().name
+        assert set(looked) == {looked[0]}
+    finally:
+        asking.close()
 
 
 def test_who_missed_the_step_stops_at_once_where_the_others_stop_and_never_saves_alone(process: Process) -> None:

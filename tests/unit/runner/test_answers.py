@@ -37,6 +37,20 @@ def test_what_the_server_said_is_passed_on_until_it_is_done() -> None:
     assert answers.kept("S", report(1, "S")).directives == ()
 
 
+def test_every_run_hears_how_long_it_has_from_whoever_kills_it_until_the_next_attempt() -> None:
+    answers = Answers()
+    assert answers.kept("R", report(1)).grace is None
+    answers.will_kill(60.0)
+    assert [answers.kept(run, report(2, run)).grace for run in ("R", "S")] == [60.0, 60.0]
+    answers.killing(60.0)
+    left = [answers.kept(run, report(3, run)).grace for run in ("R", "S")]
+    assert 0 < left[1] <= left[0] < 60.0
+    answers.begin()
+    assert answers.kept("R", report(4)).grace is None
+    answers.heard("R", Answer(grace=7.0))
+    assert answers.kept("R", report(5)).grace == 7.0, "another runner's, around this one"
+
+
 def test_it_remembers_no_more_runs_than_it_can() -> None:
     answers = Answers()
     for index in range(5000):
