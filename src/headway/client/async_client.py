@@ -126,7 +126,8 @@ class AsyncClient(AsyncSender):
         while not watch.over(time.monotonic()):
             problem: RetryableError | None = None
             try:
-                async with self._stream(watch.connect(), silence=watch.silence(time.monotonic())) as chunks:
+                now = time.monotonic()
+                async with self._stream(watch.connect(now), silence=watch.silence(now)) as chunks:
                     async for chunk in chunks:
                         for changes in watch.feed(chunk):
                             yield changes

@@ -170,7 +170,8 @@ class Client(Sender):
         while not watch.over(time.monotonic()):
             problem: RetryableError | None = None
             try:
-                with self._stream(watch.connect(), silence=watch.silence(time.monotonic())) as chunks:
+                now = time.monotonic()
+                with self._stream(watch.connect(now), silence=watch.silence(now)) as chunks:
                     for chunk in chunks:
                         yield from watch.feed(chunk)
                         if watch.over(time.monotonic()):

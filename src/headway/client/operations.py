@@ -18,7 +18,7 @@ from headway.protocol.directive import Answer
 from headway.protocol.history import Series, SeriesQuery
 from headway.protocol.job import Attempt, Job, JobKey, JobPage, JobQuery, RankInfo
 from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer, Registered, Registration
-from headway.protocol.limits import HEADER_AGE, HEADER_ATTEMPT, HEADER_RUN, HEADER_SEQ, STATUS_PATH
+from headway.protocol.limits import HEADER_AGE, HEADER_ATTEMPT, HEADER_RUN, HEADER_SEQ, STATUS_PATH, STREAM_SECONDS
 from headway.protocol.problem import error_from_status
 from headway.protocol.report import Envelope
 from headway.protocol.wire import decode_answer
@@ -192,9 +192,13 @@ def log(key: JobKey, *, tail: int, follow: bool) -> Operation[None]:
     return Operation("GET", _target(job_path(key, "log"), params), _nothing)
 
 
-def events(namespace: str | None, name: str | None, last_event_id: str | None) -> Operation[None]:
-    """The stream of changes; to be read with :class:`~headway.client.events.EventParser`."""
+def events(
+    namespace: str | None, name: str | None, last_event_id: str | None, seconds: float | None = None
+) -> Operation[None]:
+    """The stream of changes, for ``seconds``; to be read with :class:`~headway.client.events.EventParser`."""
     params = [(key, value) for key, value in (("namespace", namespace), ("name", name)) if value is not None]
+    if seconds is not None:
+        params.append(("seconds", f"{min(max(seconds, 0.0), STREAM_SECONDS):.3f}"))
     headers = {"accept": "text/event-stream"}
     if last_event_id is not None:
         headers["last-event-id"] = last_event_id

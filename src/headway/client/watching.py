@@ -30,10 +30,10 @@ class Watch:
         """Whether the time is up."""
         return self._end is not None and now >= self._end
 
-    def connect(self) -> Operation[None]:
-        """The request for the next connection."""
+    def connect(self, now: float) -> Operation[None]:
+        """The request for the next connection, which the server ends in time: a read waits as long after every byte."""
         self._parser = EventParser()
-        return operations.events(*self._filter, self._last_id)
+        return operations.events(*self._filter, self._last_id, None if self._end is None else self._end - now)
 
     def silence(self, now: float) -> float:
         """Seconds to wait for a byte at most."""

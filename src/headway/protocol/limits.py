@@ -67,6 +67,9 @@ CANONICAL_DIRECTIONS: Final[dict[str, str]] = {
 }
 """Which way is better, where it is known without being told. Other metrics: ``track(metrics={"bleu": "max"})``."""
 
+STREAM_SECONDS: Final = 86_400
+"""Longest that an event stream may be asked to last; one that is not asked to end goes on."""
+
 
 def beat_interval(world_size: int) -> float:
     """Seconds between two beats of a rank that writes no progress."""

@@ -6,6 +6,8 @@ A plain stream of bytes; :mod:`headway.server.events` writes each message once f
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -23,11 +25,13 @@ async def stream(
     name: str | None = None,
     rows: bool = False,
     last_event_id: str | None = None,
+    seconds: float | None = None,
 ) -> AsyncIterator[bytes]:
-    """The bytes of one viewer's stream, until the viewer goes or the server ends. The hub sets the pace.
+    """The bytes of one viewer's stream, until the viewer goes, the server ends or ``seconds`` are over. The hub sets the pace.
 
     ``rows``: what lists show, instead of whole documents.
     """
+    end = math.inf if seconds is None else time.monotonic() + seconds
     subscribe = context.hub.subscribe_rows if rows else context.hub.subscribe
     subscription = subscribe(namespace=namespace, name=name, last_event_id=last_event_id)
     counters = context.counters
@@ -42,7 +46,7 @@ async def stream(
             waited: set[asyncio.Future[Any]] = {upcoming, closing}
             done, _ = await asyncio.wait(
                 waited,
-                timeout=context.settings.keepalive_seconds,
+                timeout=min(context.settings.keepalive_seconds, max(0.0, end - time.monotonic())),
                 return_when=asyncio.FIRST_COMPLETED,
             )
             if upcoming in done:
@@ -54,6 +58,8 @@ async def stream(
                 counters.events_sent += 1
                 counters.events_bytes += len(content)
                 yield content
+            elif time.monotonic() >= end:
+                return
             elif not done:
                 yield b": still here\n\n"
     finally:

@@ -252,7 +252,7 @@ def test_a_watch_reconnects_where_it_was(connect: Callable[..., Any]) -> None:
         done.set()
         assert [changes.id for changes in seen] == ["e-1", "e-2", "e-3", "e-4"]
         assert seen[0].snapshot
-        assert api.requests[0][1] == "/api/v1/events?namespace=local"
+        assert api.requests[0][1].startswith("/api/v1/events?namespace=local&seconds=")
 
 
 def test_a_local_server_is_found_again_under_another_address(connect: Callable[..., Any], tmp_path: Path) -> None:

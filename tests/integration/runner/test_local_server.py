@@ -220,7 +220,7 @@ def test_where_no_folder_can_be_had_a_run_says_where_its_reports_are(launcher: A
     home, aside = tmp_path / "home", tmp_path / "aside"
     home.write_text("a file where a folder should be", encoding="utf-8")
     aside.mkdir()
-    environ = {"HEADWAY_HOME": str(home), "TMPDIR": str(aside)}
+    environ = {"HEADWAY_HOME": str(home), "TMPDIR": str(aside), "HEADWAY_URL": ""}
     result = launcher.run(launcher.python("print('trained')"), environ=environ)
     assert (result.returncode, result.stdout) == (0, "trained\n")
     (kept,) = aside.glob("headway-*/state/spool")

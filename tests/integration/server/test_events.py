@@ -173,6 +173,13 @@ def test_a_quiet_stream_is_kept_open_and_counted(tmp_path):
         assert "headway_event_viewers 1" in httpx2.get(f"{server.url}/metrics").text
 
 
+def test_a_stream_ends_in_time_though_nothing_comes(user, status_path, report):
+    user.post(status_path("timed"), json=report())
+    with listening(user, name="timed", namespace="local", seconds=0.2) as events:
+        assert [event["event"] for event in events] == ["snapshot"]
+    assert user.get("/api/v1/events", params={"seconds": "soon"}).status_code == 422
+
+
 def test_viewers_that_go_are_forgotten(server, user, status_path, report, eventually):
     user.post(status_path("left", "alone"), json=report())
     for _ in range(5):

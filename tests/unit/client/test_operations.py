@@ -149,13 +149,15 @@ def test_waits_grow_to_a_limit_and_start_over() -> None:
 
 def test_a_watch_goes_on_from_the_last_event_and_gives_up_only_at_the_start() -> None:
     watch = Watch("local", None, 100, now=0)
-    assert watch.connect().headers == {"accept": "text/event-stream"}
+    assert watch.connect(0).headers == {"accept": "text/event-stream"}
     with pytest.raises(UnavailableError):
         watch.pause(UnavailableError("down"), now=1)
     data = json.dumps({"id": "e-5", "serverTime": 1.0})
     assert len(list(watch.feed(f"id: e-5\nevent: changes\ndata: {data}\n\nid: e-6\ndata: cut o".encode()))) == 1
     assert watch.pause(UnavailableError("down", retry_after=20), now=1) == 20
-    assert watch.connect().headers == {"accept": "text/event-stream", "last-event-id": "e-5"}
+    assert watch.connect(1).headers == {"accept": "text/event-stream", "last-event-id": "e-5"}
+    assert watch.connect(95).target == "/api/v1/events?namespace=local&seconds=5.000"
+    assert Watch("local", None, None, now=0).connect(1).target == "/api/v1/events?namespace=local"
     assert watch.silence(now=1) == STREAM_SILENCE
     assert watch.silence(now=95) == 5
     assert watch.pause(None, now=99.9) <= 0.1 + 1e-9

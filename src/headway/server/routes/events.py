@@ -8,6 +8,7 @@ from litestar import Request, Router, get
 from litestar.response import Stream
 
 from headway.protocol.job import Changes
+from headway.protocol.limits import STREAM_SECONDS
 from headway.protocol.row import RowChanges
 from headway.server.context import Shared
 from headway.server.endpoint import described
@@ -23,6 +24,7 @@ _FILTERS = (
         choices=["jobs", "rows"],
         says="`rows`: of each job only what a list shows, in messages of the shape `RowChanges`; their snapshot comes in parts.",
     ),
+    Param(name="seconds", kind=float, least=0, most=STREAM_SECONDS, says="End after so long; else go on."),
 )
 
 
@@ -39,8 +41,14 @@ async def get_events(request: Request[Any, Any, Any], context: Shared) -> Stream
     """Streams what changes."""
     given = read_params(_FILTERS, request.scope["query_string"])
     last = request.headers.get("last-event-id")
-    rows = given["view"] == "rows"
-    parts = stream(context, namespace=given["namespace"], name=given["name"], rows=rows, last_event_id=last)
+    parts = stream(
+        context,
+        namespace=given["namespace"],
+        name=given["name"],
+        rows=given["view"] == "rows",
+        last_event_id=last,
+        seconds=given["seconds"],
+    )
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return Stream(parts, media_type=CONTENT_TYPE, headers=headers)
 
