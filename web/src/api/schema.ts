@@ -162,6 +162,8 @@ export interface paths {
                     readonly name?: string;
                     /** @description `rows`: of each job only what a list shows, in messages of the shape `RowChanges`; their snapshot comes in parts. */
                     readonly view?: "jobs" | "rows";
+                    /** @description End after so long; else go on. */
+                    readonly seconds?: number;
                 };
                 readonly header?: never;
                 readonly path?: never;
@@ -1980,6 +1982,8 @@ export interface components {
                 readonly directives?: readonly components["schemas"]["Directive"][];
                 readonly warnings?: readonly string[];
                 readonly want?: readonly string[];
+                /** @description From a runner that was told to end the processes: seconds that lie between SIGTERM and SIGKILL; once SIGTERM was sent, those that are left. */
+                readonly grace?: number;
             };
         };
         /** @description One start of a job's training processes. */
@@ -2294,7 +2298,7 @@ export interface components {
         readonly LifecycleKind: "started" | "alive" | "ended";
         /** @description What the server says of a job. Whoever has the sentence of this kind in another language puts the figures into it. */
         readonly Message: {
-            /** @description Which sentence it is, such as ``course.improving``; of a kind that one does not know, ``text`` says it. */
+            /** @description Which sentence it is, such as ``course.falls``; of a kind that one does not know, ``text`` says it. */
             readonly kind: string;
             /** @description The figures in it by name; None where one is not known. */
             readonly figures?: {

@@ -21,6 +21,8 @@ export interface Format {
   fullMoment(at: Maybe): string | null;
   /** A value of a metric, four significant digits: `0.2347`, `2e-5`, `NaN`. */
   value(value: Maybe): string | null;
+  /** A value of an axis that spans many powers of ten: `1`, `1e4`, `2e12`. */
+  power(value: Maybe): string | null;
   /** A count: `41,200`. */
   count(value: Maybe): string | null;
   percent(value: Maybe): string | null;
@@ -136,6 +138,12 @@ function makeFormat(locale: string, timeZone?: string): Format {
       if (size >= 1e4) return number(value, { maximumFractionDigits: 0 });
       return number(value, { maximumSignificantDigits: 4 });
     },
+    power: (value) =>
+      isKnown(value) && Math.abs(value) < 1e4
+        ? number(value, { maximumSignificantDigits: 4 })
+        : isKnown(value)
+          ? number(value, { notation: "scientific", maximumSignificantDigits: 4 }).replace("E", "e")
+          : null,
     count: (value) => (isKnown(value) ? number(value, { maximumFractionDigits: 0 }) : null),
     percent: (value) => (isKnown(value) ? number(Math.floor(value) / 100, { style: "percent" }) : null),
     share: (percent) =>

@@ -60,7 +60,9 @@ export function JobPanel({ jobKey, onClose }: Props) {
       className="hw-panel"
       aria-label={t("job.panel", { name: jobKey.name })}
       onKeyDown={(event) => {
-        if (event.key === "Escape" && !event.defaultPrevented) onClose();
+        // An open menu is closed first.
+        const isInMenu = (event.target as Element).closest('.pf-v6-c-menu, .pf-v6-c-menu-toggle[aria-expanded="true"]');
+        if (event.key === "Escape" && !event.defaultPrevented && !isInMenu) onClose();
       }}
     >
       <DrawerHead className="hw-panel-head">
@@ -99,7 +101,9 @@ function Content({ seen }: { readonly seen: Seen<Job> }) {
   // On a narrow screen the tabs are wider than it is.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is what there is to show
   useEffect(() => {
-    document.querySelector(".hw-panel-tabs .pf-m-current")?.scrollIntoView({ block: "nearest", inline: "center" });
+    const current = document.querySelector<HTMLElement>(".hw-panel-tabs .pf-m-current");
+    const list = current?.parentElement;
+    if (current && list) list.scrollLeft = current.offsetLeft - (list.clientWidth - current.offsetWidth) / 2;
   }, [tab]);
   const facts = [job.namespace, job.spec.framework, job.spec.owner, job.host].filter(Boolean);
   return (

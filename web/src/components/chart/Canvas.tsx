@@ -83,6 +83,7 @@ export function Canvas(props: Props) {
         format,
         syncKey,
         range: () => state.props.settings.range ?? padded(state.props.model.whole),
+        ceiling: () => state.props.model.ceiling,
         onRange: change,
         hooks: {
           drawClear: [(u) => paintBelow(u, painting())],

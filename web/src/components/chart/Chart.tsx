@@ -55,7 +55,7 @@ export function Chart({
   syncKey,
   isPending,
 }: Props) {
-  const { t } = useI18n();
+  const { t, format } = useI18n();
   const { axis, scale, smoothing, range } = settings;
   const model = useChartModel({ curves, axis, scale, smoothing, range, now, group });
   const [pointer, setPointer] = useState<Pointer | null>(null);
@@ -108,6 +108,9 @@ export function Chart({
         </div>
       )}
       {model.leftOut && <p className="hw-chart__note">{t("chart.leftOut")}</p>}
+      {model.ceiling !== null && (
+        <p className="hw-chart__note">{t("chart.cut", { value: format.value(model.ceiling) ?? "" })}</p>
+      )}
       {hasTable && !isEmpty && <ChartTable title={title} curves={curves} model={model} axis={axis} />}
     </figure>
   );

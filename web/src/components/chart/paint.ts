@@ -73,6 +73,7 @@ export function paintAbove(u: uPlot, painting: Painting): void {
     const top = u.bbox.top + (marks.conditions.length > 0 ? 19 : 3) * scale;
     for (const { ordinal, x } of marks.attempts) {
       const at = Math.round(u.valToPos(x, "x", true)) + 0.5;
+      if (at < u.bbox.left || at > right) continue;
       ctx.strokeStyle = ink.subtle;
       ctx.lineWidth = scale;
       ctx.setLineDash([4 * scale, 3 * scale]);

@@ -63,13 +63,15 @@ export interface PlotOptions {
   readonly format: Format;
   readonly syncKey: string | undefined;
   readonly range: () => Range | null;
+  /** Where values are cut off. */
+  readonly ceiling: () => number | null;
   readonly onRange: (range: Range | null) => void;
   readonly hooks: uPlot.Hooks.Arrays;
 }
 
 const FONT_SIZE = 11;
 /** Pixels that a number on the x axis gets. */
-const X_ROOM: Readonly<Record<XAxis, number>> = { step: 64, time: 84, epoch: 64 };
+const X_ROOM: Readonly<Record<XAxis, number>> = { step: 56, time: 84, epoch: 56 };
 
 export function plotOptions(options: PlotOptions): uPlot.Options {
   const { ink, axis, log, format, lines } = options;
@@ -84,7 +86,9 @@ export function plotOptions(options: PlotOptions): uPlot.Options {
     legend: { show: false },
     scales: {
       x: { time: false, range: () => [...(options.range() ?? [0, 1])] as [number, number] },
-      y: log ? { distr: 3, range: logRange } : { range: linearRange },
+      y: log
+        ? { distr: 3, range: logRange }
+        : { range: (_, low, high) => linearRange(low, ceilinged(high, options.ceiling())) },
     },
     axes: [
       {
@@ -204,7 +208,10 @@ function nearestDefined(column: ArrayLike<Cell> | undefined, index: number): num
   return index;
 }
 
-function linearRange(_: uPlot, low: number | null, high: number | null): [number, number] {
+const ceilinged = (high: number | null, ceiling: number | null): number | null =>
+  high === null || ceiling === null ? high : Math.min(high, ceiling);
+
+function linearRange(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null) return [0, 1];
   const size = Math.max(Math.abs(low), Math.abs(high));
   // What differs by rounding alone is drawn as the level line that it is.
@@ -233,6 +240,7 @@ export function xLabel(axis: XAxis, value: number, format: Format): string {
 /** All ticks of an axis with as many digits as tell them apart. */
 function yLabel(tick: number, ticks: readonly number[], format: Format): string {
   const size = Math.max(...ticks.map(Math.abs));
+  if (size >= 1e9) return format.power(tick) ?? "";
   if (size >= 1e6 || (size < 1e-2 && size > 0) || tick === 0) return format.value(tick) ?? "";
   const steps = ticks.slice(1).map((each, index) => Math.abs(each - (ticks[index] ?? 0)));
   const digits = Math.min(6, Math.max(0, Math.ceil(-Math.log10(Math.min(...steps, size) * 1.0001))));

@@ -13,7 +13,7 @@ import {
   type XAxis,
 } from "../../model/curves";
 import { type GapMark, gapsOf, type Marks, marksOf, NO_MARKS, withMarks } from "../../model/marks";
-import { suitsLog } from "../../model/scale";
+import { LINEAR, layoutOf } from "../../model/scale";
 import { memory, type Smoothing, smooth } from "../../model/smoothing";
 import type { PlotData, PlotLine } from "./plot";
 
@@ -34,6 +34,8 @@ export interface ChartModel {
   readonly data: PlotData;
   /** Whether the scale is logarithmic. */
   readonly log: boolean;
+  /** Values above it are cut off, since they would press all others flat; null: none are. */
+  readonly ceiling: number | null;
   /** Whether values were left out because a logarithmic scale has no place for them. */
   readonly leftOut: boolean;
 }
@@ -60,8 +62,9 @@ export function useChartModel({ curves, axis, scale, smoothing, range, now, grou
     const stretches = plain.map((own) =>
       own.map((each): SmoothStretch => ({ ...each, smoothed: smooth(each.x, each.mean, finite(each), length) })),
     );
-    const log = scale === "log" || (scale === "auto" && suitsLog(plain.flat()));
-    return { stretches, whole, log, gaps: plain.map(gapsOf), ...columns(stretches, log, smoothing !== "off") };
+    const layout = scale === "auto" ? layoutOf(plain.flat()) : { ...LINEAR, log: scale === "log" };
+    const { log } = layout;
+    return { stretches, whole, ...layout, gaps: plain.map(gapsOf), ...columns(stretches, log, smoothing !== "off") };
   }, [curves, axis, scale, smoothing, range]);
   return useMemo(() => {
     const only = curves.length > 0 && curves.every((curve) => curve.job === curves[0]?.job) ? curves[0] : undefined;

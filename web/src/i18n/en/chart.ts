@@ -26,6 +26,7 @@ export default {
   "chart.conditionOf": "{name}: {metric}",
   "chart.attempt": "attempt {ordinal}",
   "chart.bad": { one: "{count} not finite", other: "{count} not finite" },
+  "chart.cut": "Values far above {value} are cut off; Linear shows them all.",
   "chart.leftOut": "Zero and negative values have no place on a logarithmic scale and are left out.",
   "chart.at.step": "step {place}",
   "chart.at.time": "after {place}",

@@ -29,6 +29,7 @@ export default {
   "chart.conditionOf": "{name}: {metric}",
   "chart.attempt": "tentativo {ordinal}",
   "chart.bad": { one: "{count} non finito", other: "{count} non finiti" },
+  "chart.cut": "I valori molto oltre {value} sono tagliati; Lineare li mostra tutti.",
   "chart.leftOut": "I valori nulli o negativi non hanno posto su una scala logaritmica e sono omessi.",
   "chart.at.step": "passo {place}",
   "chart.at.time": "dopo {place}",

@@ -2,7 +2,7 @@ import type { Part } from "../catalogue";
 import type en from "../en/fleet";
 
 export default {
-  "fleet.title": "Insieme dei job",
+  "fleet.title": "Flotta",
   "fleet.running": "In esecuzione ora",
   "fleet.waiting": "In attesa",
   "fleet.nowhere": "Ora a vuoto",

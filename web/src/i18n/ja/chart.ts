@@ -29,6 +29,7 @@ export default {
   "chart.conditionOf": "{name}: {metric}",
   "chart.attempt": "試行 {ordinal}",
   "chart.bad": { other: "非有限 {count} 件" },
+  "chart.cut": "{value} を大きく超える値は切り取られています。「線形」ですべて表示されます。",
   "chart.leftOut": "ゼロ以下の値は対数目盛りに置けないため、省いています。",
   "chart.at.step": "ステップ {place}",
   "chart.at.time": "{place} 経過",

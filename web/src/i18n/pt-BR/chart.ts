@@ -29,6 +29,7 @@ export default {
   "chart.conditionOf": "{name}: {metric}",
   "chart.attempt": "tentativa {ordinal}",
   "chart.bad": { one: "{count} não finito", other: "{count} não finitos" },
+  "chart.cut": "Valores muito acima de {value} foram cortados; Linear mostra todos.",
   "chart.leftOut": "Valores nulos ou negativos não cabem em uma escala logarítmica e foram omitidos.",
   "chart.at.step": "passo {place}",
   "chart.at.time": "após {place}",

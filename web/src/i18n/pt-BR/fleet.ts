@@ -2,7 +2,7 @@ import type { Part } from "../catalogue";
 import type en from "../en/fleet";
 
 export default {
-  "fleet.title": "Visão geral",
+  "fleet.title": "Frota",
   "fleet.running": "Em execução agora",
   "fleet.waiting": "Em espera",
   "fleet.nowhere": "Sem avançar agora",

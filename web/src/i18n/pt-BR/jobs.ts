@@ -14,7 +14,7 @@ export default {
   "jobs.column.finish": "Término",
   "jobs.column.loss": "Loss",
   "jobs.column.devices": "Nós × dispositivos",
-  "jobs.column.cost": "Custo até agora",
+  "jobs.column.cost": "Custo atual",
   "jobs.column.age": "Idade",
   "jobs.column.updated": "Última atualização",
   "jobs.column.framework": "Framework",
