@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from headway.runner.descendants import Descendants
 from headway.runner.output import Output
 
 _POLL_SECONDS: Final = 0.02
@@ -59,6 +60,12 @@ class Child:
                 self._process.send_signal(number)
         except (ProcessLookupError, PermissionError):
             return  # it has ended
+
+    def kill(self) -> None:
+        """Kills the command, its process group, and all that it has started, wherever that has moved to."""
+        started = Descendants(self.pid)
+        self.signal(signal.SIGKILL, group=True)
+        started.kill()
 
     def end_group(self, grace: float, *, kill: bool) -> None:
         """After the command's end: asks what is left of its process group to end, and waits for it, ``grace`` seconds at most.

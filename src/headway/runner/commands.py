@@ -144,7 +144,7 @@ class Commands:
         if not child.ended.wait(grace):
             self._say(f"the command did not end within {grace:g} s of SIGTERM and is killed")
             ending.killed = True
-            child.signal(signal.SIGKILL, group=True)
+            child.kill()
 
     def _knows(self, ending: _Ending) -> bool:
         """Whether a run was told to end: it need not have come round to saying so."""

@@ -117,6 +117,25 @@ def test_stop_asks_then_kills(launcher: Any, client: Client, until: Any) -> None
     assert (job.ending.kind, job.ending.signal) == (EndingKind.CANCELLED, "SIGKILL")
 
 
+def test_what_has_a_session_of_its_own_is_killed_too(launcher: Any, client: Client, until: Any) -> None:
+    """As torchrun's workers have."""
+    worker = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+    )
+    code = READY + (
+        "import subprocess\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"worker = subprocess.Popen([sys.executable, '-c', {worker!r}], start_new_session=True, stdout=subprocess.PIPE)\n"
+        "worker.stdout.readline()\nprint(worker.pid, flush=True)\nworker.wait()"
+    )
+    process = launcher.start(launcher.python(code), name="job")
+    pid = int(process.stdout.readline())
+    until(running(client))
+    client.stop("job", grace=0.5)
+    process.communicate(timeout=30)
+    assert process.returncode == 137
+    until(lambda: not Path(f"/proc/{pid}").exists())
+
+
 @pytest.mark.parametrize("after", [0.0, 0.2, 0.5, 0.9])
 def test_a_stop_in_the_first_second_is_a_stop(launcher: Any, client: Client, until: Any, after: float) -> None:
     """Before the command is there, while it starts, and as its first steps are made."""
