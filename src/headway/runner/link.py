@@ -21,7 +21,7 @@ from headway.protocol.job import JobKey
 from headway.protocol.lifecycle import Command, Lifecycle, LifecycleAnswer, LifecycleKind, Registration, Stuck
 from headway.protocol.verdict import Condition
 from headway.reporter.backoff import Backoff
-from headway.runner.keep import Kept
+from headway.runner.relay.queue import Queued
 
 _log = logging.getLogger("headway.runner")
 
@@ -112,7 +112,7 @@ class Link:
         self._wake = True
         self._lock.notify_all()
 
-    def report(self, kept: Kept) -> Answer | None:
+    def report(self, kept: Queued) -> Answer | None:
         """Posts a report with the job's own token.
 
         Raises:

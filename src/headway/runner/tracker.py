@@ -1,4 +1,4 @@
-"""Everything that stands beside the command while it runs: relay, keep, forwarder and the line to the server."""
+"""Everything that stands beside the command while it runs: relay, forwarder and the line to the server."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from headway.reporter.watchdog import STACKS_VARIABLE
 from headway.runner.answers import Answers
 from headway.runner.enrol import Connector, Enrolment, enrol
 from headway.runner.environment import RELAY_VARIABLE, RUNNER_VARIABLE, for_processes, job_variable
-from headway.runner.forward import Forwarder
-from headway.runner.keep import Keep
-from headway.runner.leftovers import Leftovers
 from headway.runner.link import Link
 from headway.runner.logs import LogSettings, clear_away
 from headway.runner.names import attempt_id
 from headway.runner.on_condition import OnCondition
-from headway.runner.relay import Relay
+from headway.runner.relay.forwarder import Forwarder
+from headway.runner.relay.leftovers import Leftovers
+from headway.runner.relay.queue import ReportQueue
+from headway.runner.relay.server import Relay
+from headway.runner.relay.upstream import Upstream
 from headway.runner.request import RunRequest
 from headway.runner.stacks import Stacks
-from headway.runner.upstream import Upstream
 
 _LEAST_SECONDS: Final = 0.2
 """What an ending gets to be told in, where the server did not answer before."""
@@ -78,11 +78,11 @@ class Tracker:
         self._token_file = private_folder(folders.runtime) / f"relay-{self.runner}.token"
         self._server = connector.named
         attempt = self._registration.attempt
-        self._keep = Keep(folders.spool, self.key, f"relay-{self.runner}", attempt, server=self._server)
+        self._queue = ReportQueue(folders.spool, self.key, f"relay-{self.runner}", attempt, server=self._server)
         self._answers = answers
         self._upstream = Upstream.from_env(request.environ, say)
         heard = self._upstream.offer if self._upstream is not None else lambda _: None
-        self._relay = Relay(self.key, self._keep, answers, say, heard)
+        self._relay = Relay(self.key, self._queue, answers, say, heard)
         self._token_file.touch(mode=0o600)
         self._token_file.write_text(self._relay.token, encoding="utf-8")
         self._stacks = Stacks(folders.runtime / f"stacks-{self.runner}")
@@ -98,7 +98,7 @@ class Tracker:
             stuck=self._stacks.stuck,
             on_conditions=self._on_condition.hear if self._on_condition is not None else lambda _: None,
         )
-        self._forwarder = Forwarder(self._keep, answers, self._link.report, self._link.renew, say)
+        self._forwarder = Forwarder(self._queue, answers, self._link.report, self._link.renew, say)
         self._leftovers = Leftovers(folders.spool, self._server, connector.client, say) if self._server else None
         self._link.on_back = self._back
         if enrolment.client is not None and enrolment.registered is not None:
@@ -202,10 +202,10 @@ class Tracker:
             self._upstream.close(self._finish_timeout())
         try:
             for age, item in unheard:
-                self._keep.note(item, age)
+                self._queue.note(item, age)
         except OSError as error:
             self._say(f"how the run ended could not be kept: {error}")
-        left = self._keep.close()
+        left = self._queue.close()
         self._token_file.unlink(missing_ok=True)
         self._stacks.close()
         if self._on_condition is not None:

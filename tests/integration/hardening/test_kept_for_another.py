@@ -9,7 +9,7 @@ from headway.cli.checks import Level
 from headway.cli.checks.servers import spooled
 from headway.errors import NotFoundError
 from headway.reporter.transports.spool import read_spool
-from headway.runner.leftovers import waiting
+from headway.runner.relay.leftovers import waiting
 from headway.testing import live_server
 
 TRAIN = """

@@ -16,9 +16,9 @@ from headway.errors import ForbiddenError
 from headway.protocol.directive import Answer
 from headway.protocol.job import JobKey
 from headway.runner.answers import Answers
-from headway.runner.forward import Forwarder
-from headway.runner.keep import Keep, Kept
-from headway.runner.relay import Relay
+from headway.runner.relay.forwarder import Forwarder
+from headway.runner.relay.queue import Queued, ReportQueue
+from headway.runner.relay.server import Relay
 from headway.testing.servers import ScriptedServer, black_hole
 
 KEY = JobKey("local", "job")
@@ -29,19 +29,19 @@ class Bench:
 
     def __init__(self, folder: Path, url: str, timeout: float = 5.0) -> None:
         self.client = Client(url, "real", timeout=timeout)
-        self.keep = Keep(folder, KEY, "relay-X", "attempt-1")
+        self.queue = ReportQueue(folder, KEY, "relay-X", "attempt-1")
         self.answers = Answers()
         self.said: list[str] = []
-        self.relay = Relay(KEY, self.keep, self.answers, self.said.append)
+        self.relay = Relay(KEY, self.queue, self.answers, self.said.append)
         self.renewed = 0
         self.token = "real"
-        self.forwarder = Forwarder(self.keep, self.answers, self.send, self.renew, self.said.append)
+        self.forwarder = Forwarder(self.queue, self.answers, self.send, self.renew, self.said.append)
         self.relay.begin("attempt-1", "stock-X")
         self.relay.start()
         self.forwarder.start()
         self.connection = http.client.HTTPConnection("127.0.0.1", int(self.relay.url.rpartition(":")[2]), timeout=30)
 
-    def send(self, kept: Kept) -> Answer | None:
+    def send(self, kept: Queued) -> Answer | None:
         return self.client.report(KEY, kept.body, kept.envelope, token=self.token)
 
     def renew(self) -> None:
@@ -59,7 +59,7 @@ class Bench:
         self.connection.close()
         self.forwarder.close()
         self.relay.close()
-        self.keep.close()
+        self.queue.close()
         self.client.close()
 
 
@@ -144,7 +144,7 @@ def test_whatever_the_server_does_the_answer_comes_at_once_and_nothing_is_lost(
             taken = [int(post.headers["headway-seq"]) for post in server.posts if post.taken]
             assert sorted(set(taken)) == list(range(1, 21))
             assert taken == sorted(taken)
-            assert list((tmp_path / "spool").glob("*.jsonl")) == [] or bench.keep.waiting == 0
+            assert list((tmp_path / "spool").glob("*.jsonl")) == [] or bench.queue.waiting == 0
         finally:
             bench.close()
         assert list((tmp_path / "spool").glob("*.jsonl")) == []
@@ -185,7 +185,7 @@ def test_a_server_that_answers_nonsense_is_asked_again(bench: Bench, server: Scr
     server.behave("garbage")
     bench.post(stock(1))
     until(lambda: server.posts)
-    assert not bench.keep.wait_empty(0.05)
+    assert not bench.queue.wait_empty(0.05)
     server.behave("ok")
     assert bench.forwarder.flush(20)
 
@@ -204,7 +204,7 @@ def test_what_it_does_not_take(bench: Bench) -> None:
     status, answer = bench.post(b'{"pad": "' + b"x" * 70_000 + b'"}')
     assert (status, answer["code"]) == (413, 413)
     assert bench.post({})[0] == 200, "an empty report is one, and says nothing"
-    assert bench.keep.waiting == 0
+    assert bench.queue.waiting == 0
     bench.connection.request("GET", "/api/v1/jobs")
     answer = bench.connection.getresponse()
     assert (answer.status, json.loads(answer.read())["reason"]) == (404, "NotFound")
@@ -233,6 +233,6 @@ def test_a_forbidden_that_stays_keeps_the_report(bench: Bench, server: ScriptedS
     server.require(token="another")
     bench.post(stock(1))
     until(lambda: bench.renewed >= 2)
-    assert bench.keep.waiting == 1
+    assert bench.queue.waiting == 1
     with pytest.raises(ForbiddenError):
-        bench.send(bench.keep.peek(0))  # type: ignore[arg-type]
+        bench.send(bench.queue.peek(0))  # type: ignore[arg-type]

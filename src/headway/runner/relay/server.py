@@ -1,7 +1,7 @@
 """The loopback server that a run's processes report to: answers at once, keeps on disk, and never asks the network first.
 
 So a client that posts from its training thread (Transformers' callback, the Kubeflow SDK, curl) is never held up by a server
-that hangs, refuses or is slow. :mod:`headway.runner.forward` hands on what is kept here.
+that hangs, refuses or is slow. :mod:`headway.runner.relay.forwarder` hands on what is kept here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from headway.protocol.problem import reason_of, status_object
 from headway.protocol.report import Envelope
 from headway.protocol.wire import decode_report, encode_answer
 from headway.runner.answers import Answers
-from headway.runner.keep import Keep
+from headway.runner.relay.queue import ReportQueue
 
 _log = logging.getLogger("headway.runner")
 
@@ -44,7 +44,7 @@ class Relay:
 
     Args:
         key: the job.
-        keep: where reports wait for the server.
+        queue: where reports wait for the server.
         answers: what is said back.
         say: tells the user one line.
         on_status: is given each ``trainerStatus`` as it came.
@@ -53,14 +53,14 @@ class Relay:
     def __init__(
         self,
         key: JobKey,
-        keep: Keep,
+        queue: ReportQueue,
         answers: Answers,
         say: Callable[[str], None],
         on_status: Callable[[dict[str, Any]], None] = lambda _: None,
     ) -> None:
         self.key = key
         self.token = secrets.token_urlsafe(32)
-        self._keep = keep
+        self._queue = queue
         self._say = say
         self._answers = answers
         self._on_status = on_status
@@ -111,7 +111,7 @@ class Relay:
                 envelope = Envelope(age=age, attempt=self._attempt, run=self._run, seq=self._seq)
         if report.status is not None or report.headway is not None:
             try:
-                self._keep.put(body, envelope, source)
+                self._queue.put(body, envelope, source)
             except OSError as error:
                 self._say(f"reports cannot be kept on disk: {error.strerror or error}")
                 if report.headway is not None:

@@ -11,16 +11,16 @@ from headway.errors import ConflictError, ForbiddenError, InvalidError, NotFound
 from headway.protocol.directive import Answer
 from headway.reporter.backoff import Backoff
 from headway.runner.answers import Answers
-from headway.runner.keep import Keep, Kept
+from headway.runner.relay.queue import Queued, ReportQueue
 
 _log = logging.getLogger("headway.runner")
 
 
 class Forwarder:
-    """One thread between the keep and the server.
+    """One thread between the queue and the server.
 
     Args:
-        keep: where reports wait.
+        queue: where reports wait.
         answers: hears what the server says to each.
         send: posts one; raises as :meth:`headway.client.client.Client.report` does.
         renew: called when the server no longer knows the job or the token.
@@ -29,14 +29,14 @@ class Forwarder:
 
     def __init__(
         self,
-        keep: Keep,
+        queue: ReportQueue,
         answers: Answers,
-        send: Callable[[Kept], Answer | None],
+        send: Callable[[Queued], Answer | None],
         renew: Callable[[], None],
         say: Callable[[str], None],
     ) -> None:
         self._say = say
-        self._keep = keep
+        self._queue = queue
         self._answers = answers
         self._send = send
         self._renew = renew
@@ -54,13 +54,13 @@ class Forwarder:
     def flush(self, timeout: float) -> bool:
         """Whether everything was handed on within ``timeout`` seconds; waits between tries are cut short."""
         self._hurry.set()
-        return self._keep.wait_empty(timeout)
+        return self._queue.wait_empty(timeout)
 
     def close(self, timeout: float = 1.0) -> None:
         """Ends the thread; a request under way gets ``timeout`` seconds."""
         self._stop.set()
         self._hurry.set()
-        self._keep.wake()
+        self._queue.wake()
         self._thread.join(timeout)
 
     def nudge(self) -> None:
@@ -70,7 +70,7 @@ class Forwarder:
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                kept = self._keep.peek(timeout=1.0)
+                kept = self._queue.peek(timeout=1.0)
             except OSError as error:
                 self._drop(f"it can no longer be read: {error}")
                 continue
@@ -80,7 +80,7 @@ class Forwarder:
             if wait and self._hurry.wait(wait):
                 self._hurry.clear()
 
-    def _try(self, kept: Kept) -> float:
+    def _try(self, kept: Queued) -> float:
         """Sends one report; seconds to wait before the next try."""
         began = time.monotonic()
 
@@ -105,11 +105,11 @@ class Forwarder:
         self._backoff.reset()
         if answer is not None:
             self._answers.heard(kept.source, answer)
-        self._keep.done()
+        self._queue.done()
         return 0.0
 
     def _drop(self, why: str) -> None:
         self.dropped += 1
         if self.dropped == 1:
             self._say(f"the server refused a report, which is left out (as others may be): {why}")
-        self._keep.done()
+        self._queue.done()

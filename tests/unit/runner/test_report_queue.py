@@ -1,4 +1,4 @@
-"""What the relay keeps on disk: in order, exclusively, and gone once it is handed on."""
+"""The relay's queue on disk: in order, exclusively, and gone once it is handed on."""
 
 from __future__ import annotations
 
@@ -13,60 +13,62 @@ from headway.protocol.job import JobKey
 from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
 from headway.protocol.report import Envelope
 from headway.reporter.transports.spool import read_spool
-from headway.runner.keep import Keep
+from headway.runner.relay.queue import ReportQueue
 
 KEY = JobKey("local", "a/b")
 
 
 @pytest.fixture
-def keep(tmp_path: Path) -> Keep:
-    return Keep(tmp_path / "spool", KEY, "relay-R", "attempt-1")
+def queue(tmp_path: Path) -> ReportQueue:
+    return ReportQueue(tmp_path / "spool", KEY, "relay-R", "attempt-1")
 
 
 def files(tmp_path: Path) -> list[Path]:
     return sorted((tmp_path / "spool").glob("*"))
 
 
-def put(keep: Keep, number: int, size: int = 0) -> None:
+def put(queue: ReportQueue, number: int, size: int = 0) -> None:
     body = b'{\n "trainerStatus": {"progressPercentage": %d},\r\n "pad": "%s"}' % (number, b"x" * size)
-    keep.put(body, Envelope(attempt="attempt-1", run="R", seq=number), "R")
+    queue.put(body, Envelope(attempt="attempt-1", run="R", seq=number), "R")
 
 
-def test_what_is_put_comes_out_in_order_and_the_file_goes(keep: Keep, tmp_path: Path) -> None:
-    assert keep.peek(0) is None
+def test_what_is_put_comes_out_in_order_and_the_file_goes(queue: ReportQueue, tmp_path: Path) -> None:
+    assert queue.peek(0) is None
     for number in (1, 2, 3):
-        put(keep, number)
+        put(queue, number)
     for number in (1, 2, 3):
-        kept = keep.peek(0)
+        kept = queue.peek(0)
         assert kept is not None
         assert (kept.envelope.seq, kept.envelope.attempt, kept.source) == (number, "attempt-1", "R")
         assert b'"progressPercentage": %d' % number in kept.body
-        assert not keep.wait_empty(0)
-        keep.done()
-    assert keep.wait_empty(0)
-    assert keep.close() == 0
+        assert not queue.wait_empty(0)
+        queue.done()
+    assert queue.wait_empty(0)
+    assert queue.close() == 0
     assert files(tmp_path) == []
 
 
-def test_its_age_grows_while_it_waits(keep: Keep) -> None:
-    keep.put(b"{}", Envelope(age=5), "R")
+def test_its_age_grows_while_it_waits(queue: ReportQueue) -> None:
+    queue.put(b"{}", Envelope(age=5), "R")
     time.sleep(0.05)
-    kept = keep.peek(0)
+    kept = queue.peek(0)
     assert kept is not None
     assert 5.05 <= kept.envelope.age < 60
-    keep.close()
+    queue.close()
 
 
-def test_what_is_left_is_a_spool_file_that_anyone_can_read_once_it_is_let_go(keep: Keep, tmp_path: Path) -> None:
-    put(keep, 1)
-    keep.put(b'{"headway": {"run": "other"}}', Envelope(age=100), "other")
+def test_what_is_left_is_a_spool_file_that_anyone_can_read_once_it_is_let_go(
+    queue: ReportQueue, tmp_path: Path
+) -> None:
+    put(queue, 1)
+    queue.put(b'{"headway": {"run": "other"}}', Envelope(age=100), "other")
     (path,) = files(tmp_path)
     descriptor = os.open(path, os.O_RDWR)
     with pytest.raises(BlockingIOError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    keep.note(Registration(runner="r", attempt="attempt-1"), age=50)
-    keep.note(Lifecycle(kind=LifecycleKind.ENDED, runner="r", attempt="attempt-1"), age=10)
-    assert keep.close() == 2
+    queue.note(Registration(runner="r", attempt="attempt-1"), age=50)
+    queue.note(Lifecycle(kind=LifecycleKind.ENDED, runner="r", attempt="attempt-1"), age=10)
+    assert queue.close() == 2
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(descriptor)
     header, lines = read_spool(path)
@@ -81,32 +83,32 @@ def test_what_is_left_is_a_spool_file_that_anyone_can_read_once_it_is_let_go(kee
 
 
 def test_a_file_that_was_handed_on_goes_while_the_next_is_written(tmp_path: Path) -> None:
-    keep = Keep(tmp_path / "spool", KEY, "R", "a", segment_bytes=1000)
+    queue = ReportQueue(tmp_path / "spool", KEY, "R", "a", segment_bytes=1000)
     for number in range(1, 31):
-        put(keep, number, size=300)
+        put(queue, number, size=300)
     assert len(files(tmp_path)) > 5
     for number in range(1, 30):
-        kept = keep.peek(0)
+        kept = queue.peek(0)
         assert kept is not None
         assert kept.envelope.seq == number
-        keep.done()
+        queue.done()
     assert len(files(tmp_path)) == 1
-    put(keep, 31)
-    assert keep.close() == 2
+    put(queue, 31)
+    assert queue.close() == 2
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_of_the_one_who_puts(tmp_path: Path) -> None:
     (tmp_path / "spool").write_text("a file, not a folder")
-    keep = Keep(tmp_path / "spool", KEY, "R", "a")
+    queue = ReportQueue(tmp_path / "spool", KEY, "R", "a")
     with pytest.raises(OSError):
-        put(keep, 1)
-    assert keep.waiting == 0
-    assert keep.close() == 0
+        put(queue, 1)
+    assert queue.waiting == 0
+    assert queue.close() == 0
 
 
-def test_a_waiter_is_woken_by_the_end(keep: Keep) -> None:
-    keep.wake()
+def test_a_waiter_is_woken_by_the_end(queue: ReportQueue) -> None:
+    queue.wake()
     started = time.monotonic()
-    assert keep.peek(30) is None
+    assert queue.peek(30) is None
     assert time.monotonic() - started < 10
-    keep.done()
+    queue.done()

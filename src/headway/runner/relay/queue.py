@@ -2,7 +2,7 @@
 
 The files are spool files as every reporter writes them (:mod:`headway.reporter.transports.spool` describes the format), locked
 while the runner lives. What could not be handed on by the end is left: the next server to start takes it in, if it is of this
-machine; else the next runner that talks to the same server hands it on (:mod:`headway.runner.leftovers`).
+machine; else the next runner that talks to the same server hands it on (:mod:`headway.runner.relay.leftovers`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SEGMENT_BYTES: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Queued:
     """One report that waits: its body as it came, and what is known of it now."""
 
     body: bytes
@@ -86,7 +86,7 @@ class _Segment:
         os.close(self.descriptor)
 
 
-class Keep:
+class ReportQueue:
     """A queue on disk, first in, first out. Any thread may put; one takes.
 
     Args:
@@ -160,7 +160,7 @@ class Keep:
             segment.append(dumps({"at": time.time() - age, name: encode(item)}) + b"\n")
             segment.waiting += 1
 
-    def peek(self, timeout: float) -> Kept | None:
+    def peek(self, timeout: float) -> Queued | None:
         """The oldest report that waits; None when none came within ``timeout`` seconds.
 
         Raises:
@@ -173,7 +173,9 @@ class Keep:
             body = os.pread(entry.segment.descriptor, entry.length, entry.offset)
         envelope = entry.envelope
         age = envelope.age + time.monotonic() - entry.at
-        return Kept(body, Envelope(age=age, attempt=envelope.attempt, run=envelope.run, seq=envelope.seq), entry.source)
+        return Queued(
+            body, Envelope(age=age, attempt=envelope.attempt, run=envelope.run, seq=envelope.seq), entry.source
+        )
 
     def done(self) -> None:
         """The oldest report is settled."""

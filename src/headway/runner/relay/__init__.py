@@ -1,0 +1,1 @@
+"""The relay of ``headway run``: takes its processes' reports at once, keeps them on disk, and hands them on to the server."""
