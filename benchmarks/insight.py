@@ -31,7 +31,7 @@ from insight_synthetic import KIND, synthetic_table
 from headway.insight.assess import RunInsight
 from headway.insight.replay import Watcher
 from headway.protocol.report import Cell, Point
-from headway.tracking.judge import Judge
+from headway.tracking.conditions.judge import Judge
 
 BAD = {"plateau", "unlearnable", "diverge", "nan", "overfit", "eval_plateau"}
 FITTING = {

@@ -6,9 +6,9 @@ from headway.protocol.directive import Answer
 from headway.protocol.lifecycle import Lifecycle, LifecycleAnswer
 from headway.protocol.report import Report
 from headway.tracking.actions import commands_for, directives_for
-from headway.tracking.conditions import lately
+from headway.tracking.conditions.merge import lately
+from headway.tracking.conditions.patience import interval_of
 from headway.tracking.fold import Folded
-from headway.tracking.patience import interval_of
 from headway.tracking.tracked import TrackedJob
 
 

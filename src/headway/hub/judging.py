@@ -19,12 +19,12 @@ from headway.protocol.job import JobKey
 from headway.protocol.message import Message
 from headway.protocol.report import Cell, Point, Progress
 from headway.store.base import Store
-from headway.tracking.conditions import merge
+from headway.tracking.conditions.judge import INSIGHT_TYPES, Judge
+from headway.tracking.conditions.merge import merge
+from headway.tracking.conditions.patience import Patience
+from headway.tracking.conditions.sweep import sweep
 from headway.tracking.fold import Folded
-from headway.tracking.judge import INSIGHT_TYPES, Judge
-from headway.tracking.patience import Patience
 from headway.tracking.progress import overall, standing
-from headway.tracking.silence import sweep
 from headway.tracking.view import directions_of, info_of
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headway.errors import SettingsError
-from headway.tracking.patience import Patience
+from headway.tracking.conditions.patience import Patience
 from headway.tracking.writing import WriteJson, write_json
 
 

@@ -17,7 +17,7 @@ from headway.protocol.message import Message
 from headway.protocol.report import Ending
 from headway.protocol.verdict import Condition, Verdict
 from headway.tracking.attempts import AttemptState, RunnerState, in_order
-from headway.tracking.judge import Judge
+from headway.tracking.conditions.judge import Judge
 from headway.tracking.run_document import dump_run, load_run
 from headway.tracking.tracked import ActionState, TrackedJob
 from headway.tracking.writing import WriteJson, write_json

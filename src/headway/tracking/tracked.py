@@ -15,7 +15,7 @@ from headway.protocol.job import JobKey, Platform, Spec
 from headway.protocol.message import Message
 from headway.protocol.verdict import Condition, Verdict
 from headway.tracking.attempts import AttemptState, in_order
-from headway.tracking.judge import Judge
+from headway.tracking.conditions.judge import Judge
 
 STOCK_RUN: Final = "stock"
 """Run id of clients that send none."""

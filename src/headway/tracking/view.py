@@ -12,8 +12,8 @@ from headway.protocol.report import RunInfo
 from headway.protocol.verdict import ConditionType, Verdict
 from headway.tracking.actions import records
 from headway.tracking.attempts import AttemptState
-from headway.tracking.conditions import standing as those_standing
-from headway.tracking.conditions import verdict_of
+from headway.tracking.conditions.merge import standing as those_standing
+from headway.tracking.conditions.merge import verdict_of
 from headway.tracking.ledger import ledger
 from headway.tracking.progress import Overall, best_metrics, newest_metrics, overall, shown, standing
 from headway.tracking.running import at_risk_seconds, attempt_end, begun, running_seconds, without_progress_seconds

@@ -16,9 +16,9 @@ from headway.protocol.message import Message
 from headway.protocol.report import Checkpoint, Ending, EndingKind, Envelope, Report
 from headway.testing.reports import SyntheticRun, transformers_post
 from headway.tracking.actions import MOST_ACTIONS, ask, commands_for, directives_for
+from headway.tracking.conditions.sweep import Patience, sweep
 from headway.tracking.document import dump, load
 from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report
-from headway.tracking.silence import Patience, sweep
 from headway.tracking.tracked import TrackedJob
 from headway.tracking.view import view
 

@@ -2,7 +2,7 @@
 
 from headway.insight.findings import Finding
 from headway.protocol.verdict import SEVERITY, ConditionType
-from headway.tracking.conditions import MOST_CONDITIONS, end_all, lately, merge, standing
+from headway.tracking.conditions.merge import MOST_CONDITIONS, end_all, lately, merge, standing
 
 TYPES = frozenset({ConditionType.PLATEAUED, ConditionType.NON_FINITE})
 

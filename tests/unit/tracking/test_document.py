@@ -14,10 +14,10 @@ from headway.protocol.report import Checkpoint, Ending, EndingKind, Envelope, Ru
 from headway.server.answers import write_json
 from headway.testing.reports import SyntheticRun, transformers_last, transformers_post
 from headway.tracking.actions import commands_for, fold_action
+from headway.tracking.conditions.patience import Patience
+from headway.tracking.conditions.sweep import sweep
 from headway.tracking.document import dump, load
 from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report
-from headway.tracking.patience import Patience
-from headway.tracking.silence import sweep
 from headway.tracking.tracked import TrackedJob
 from headway.tracking.view import view
 

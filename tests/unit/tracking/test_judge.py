@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from headway.protocol.report import Phase
-from headway.tracking.judge import Judge
+from headway.tracking.conditions.judge import Judge
 
 
 def judge_at(step: int, t: float, phase: Phase | None = Phase.TRAIN) -> Judge:

@@ -10,7 +10,7 @@ import tracemalloc
 from headway.insight.assess import RunInsight
 from headway.insight.watch import MetricWatch
 from headway.protocol.report import Cell, Point
-from headway.tracking.judge import Judge
+from headway.tracking.conditions.judge import Judge
 
 
 def grown(make, count: int) -> float:

@@ -9,10 +9,10 @@ from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
 from headway.protocol.report import Checkpoint, EndingKind, Envelope, Report
 from headway.protocol.verdict import Condition, ConditionType
 from headway.testing.reports import SyntheticRun
-from headway.tracking.conditions import standing
+from headway.tracking.conditions.merge import standing
+from headway.tracking.conditions.patience import Patience
+from headway.tracking.conditions.sweep import sweep
 from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report
-from headway.tracking.patience import Patience
-from headway.tracking.silence import sweep
 from headway.tracking.tracked import TrackedJob
 
 PATIENCE = Patience()

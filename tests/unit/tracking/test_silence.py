@@ -9,9 +9,9 @@ from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
 from headway.protocol.report import EndingKind, Envelope, Report
 from headway.protocol.verdict import ConditionType, Verdict
 from headway.testing.reports import SyntheticRun, transformers_post
+from headway.tracking.conditions.patience import Patience
+from headway.tracking.conditions.sweep import sweep
 from headway.tracking.fold import fold_lifecycle, fold_registration, fold_report
-from headway.tracking.patience import Patience
-from headway.tracking.silence import sweep
 from headway.tracking.tracked import TrackedJob
 from headway.tracking.view import view
 

@@ -15,13 +15,13 @@ from headway.protocol.job import State
 from headway.protocol.report import EndingKind
 from headway.protocol.verdict import ConditionType
 from headway.tracking.attempts import AttemptState
-from headway.tracking.conditions import end_all, merge
-from headway.tracking.patience import MISSED, Patience, silence_limit
+from headway.tracking.conditions.checkpoint_late import checkpoint_late
+from headway.tracking.conditions.merge import end_all, merge
+from headway.tracking.conditions.patience import MISSED, Patience, silence_limit
+from headway.tracking.conditions.restart_loop import restart_loop
+from headway.tracking.conditions.stalled import hold, stalled
+from headway.tracking.conditions.stragglers import stragglers
 from headway.tracking.progress import overall
-from headway.tracking.ranks import stragglers
-from headway.tracking.restarts import restart_loop
-from headway.tracking.saving import checkpoint_late
-from headway.tracking.stalled import hold, stalled
 from headway.tracking.state import governing, outcome
 from headway.tracking.tracked import TrackedJob
 

@@ -11,7 +11,7 @@ from headway.insight.findings import Evidence, Finding
 from headway.insight.frames import standing_at
 from headway.protocol.verdict import ConditionType
 from headway.tracking.attempts import AttemptState
-from headway.tracking.patience import Patience, silence_limit
+from headway.tracking.conditions.patience import Patience, silence_limit
 from headway.tracking.runs import RunState
 from headway.tracking.tracked import TrackedJob
 
