@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.text import Text
 
 from headway.cli import documents
+from headway.cli.render import words
 from headway.cli.render.listing import listing
 from headway.cli.render.live import board, card, change_line
 from headway.cli.render.page import page
@@ -466,3 +467,16 @@ def test_verdicts_with_their_evidence_and_price() -> None:
     check("ls-verdicts.txt", text_of(listing([seen(job) for job in (STALLED, SLOW, UNDECIDED)], view), 130))
     for job in (STALLED, UNDECIDED):
         check(f"show-{job.verdict.value.lower()}.txt", text_of(page(seen(job), {}, view), 130))
+
+
+def test_a_moment_in_the_evidence_is_told_as_one() -> None:
+    silent = Condition(
+        type=ConditionType.SILENT,
+        severity=Severity.WARNING,
+        since=NOW - 90,
+        text="no contact",
+        evidence={"lastContact": NOW - 90.0},
+    )
+    job = replace(HEALTHY, conditions=(silent,), verdict=Verdict.SILENT)
+    text = text_of(page(seen(job), {}, View(now=NOW, width=None, fancy=False)), 130)
+    assert f"lastContact {words.moment(NOW - 90, NOW)}" in text

@@ -46,6 +46,14 @@ def frames(stack: str) -> list[Frame]:
     return found[::-1] if sections else found
 
 
+def main_thread(stack: str) -> list[str]:
+    """The lines of the main thread's stack, innermost last: those of its source as well, where they are known."""
+    sections = list(_SECTION.finditer(stack))
+    if not sections:
+        return stack.rstrip().splitlines()
+    return stack[sections[-1].start() :].rstrip().splitlines()[:0:-1]
+
+
 def standing_at(stack: str) -> Frame | None:
     """The innermost frame of the user's own code; of any code, where there is none of his."""
     found = frames(stack)

@@ -7,7 +7,7 @@ import tempfile
 import threading
 import traceback
 
-from headway.insight.frames import frames, standing_at, where
+from headway.insight.frames import frames, main_thread, standing_at, where
 
 HUNG = """  File "/home/ada/train.py", line 120, in <module>
     main()
@@ -45,6 +45,11 @@ def test_faulthandlers_dump_is_read_from_the_main_thread() -> None:
     frame = standing_at(stack)
     assert frame is not None
     assert frame.function == "test_faulthandlers_dump_is_read_from_the_main_thread"
+    shown = main_thread(stack)
+    assert shown[-1].endswith(" in test_faulthandlers_dump_is_read_from_the_main_thread")
+    assert "Thread 0x" in stack
+    assert not any("Thread 0x" in line or "in wait" in line for line in shown)
+    assert main_thread(HUNG) == HUNG.splitlines()
 
 
 def test_a_stack_without_any_frame_of_the_user_names_the_innermost() -> None:

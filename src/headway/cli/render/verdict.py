@@ -9,10 +9,13 @@ from headway.cli.render.head import condition_title
 from headway.cli.render.ledger import cost_words
 from headway.cli.render.sheet import Sheet
 from headway.cli.render.view import Seen, standing, verdict_style
+from headway.insight.frames import main_thread
 from headway.protocol.job import Job
 from headway.protocol.verdict import GOES_NOWHERE, Condition, ConditionType, Verdict
 
 _STACK_LINES = 12
+_MOMENTS = frozenset({"lastContact"})
+"""Evidence that is a point in time, in Unix seconds."""
 
 
 def verdict_section(sheet: Sheet, seen: Seen) -> None:
@@ -33,7 +36,7 @@ def verdict_section(sheet: Sheet, seen: Seen) -> None:
     stack = next((rank.stack for rank in job.ranks if rank.stack), None)
     if stack and any(each.type is ConditionType.STALLED for each in stand):
         sheet.heading("Where it stands")
-        for line in stack.rstrip().splitlines()[-_STACK_LINES:]:
+        for line in main_thread(stack)[-_STACK_LINES:]:
             sheet.line("  ", Text(words.clean_log(line), "dim" if sheet.view.fancy else ""))
 
 
@@ -46,8 +49,14 @@ def _condition(sheet: Sheet, condition: Condition, job: Job, *, priced: bool = F
         sheet.paragraph(f"spent since then: {since}" + (f"; to go: {ahead}" if ahead else ""), indent="    ")
     if condition.until is None and condition.evidence:
         figures = [
-            f"{name} {words.number(value) if isinstance(value, (int, float)) else value}"
+            f"{name} {_figure(name, value, sheet.view.now)}"
             for name, value in condition.evidence.items()
             if value is not None
         ]
         sheet.paragraph(", ".join(figures), style="dim" if sheet.view.fancy else "", indent="    ")
+
+
+def _figure(name: str, value: float | str, now: float) -> str:
+    if isinstance(value, str):
+        return value
+    return words.moment(value, now) if name in _MOMENTS else words.number(value)
