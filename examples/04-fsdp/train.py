@@ -51,7 +51,7 @@ def main() -> None:
     torch.manual_seed(1 + dist.get_rank() + begun["step"])
 
     voice = watch(optimizer, total_steps=options.steps, config={"lr": 2e-3, "batch": 64})
-    loss = torch.tensor(0.0)
+    loss = None
     for step in range(begun["step"] + 1, options.steps + 1):
         at = torch.randint(len(text) - CONTEXT - 1, (64,))
         windows = text[at[:, None] + torch.arange(CONTEXT + 1)]
@@ -68,7 +68,10 @@ def main() -> None:
         if voice.should_stop:
             break
     if dist.get_rank() == 0:
-        print(f"loss {loss.item():.3f} nats a byte on {dist.get_world_size()} processes")
+        if loss is None:
+            print("nothing is left to train: without its checkpoint it begins anew")
+        else:
+            print(f"loss {loss.item():.3f} nats a byte on {dist.get_world_size()} processes")
     dist.destroy_process_group()
 
 

@@ -58,7 +58,7 @@ def main() -> None:
         engine.load_checkpoint(str(options.checkpoint))
     torch.manual_seed(1 + engine.global_rank + engine.global_steps)
 
-    loss = torch.tensor(0.0)
+    loss = None
     while engine.global_steps < options.steps:
         for _ in range(MICRO):
             at = torch.randint(len(text) - CONTEXT - 1, (32,))
@@ -69,7 +69,10 @@ def main() -> None:
         if engine.global_steps % 100 == 0:
             engine.save_checkpoint(str(options.checkpoint))
     if engine.global_rank == 0:
-        print(f"loss {loss.item():.3f} nats a byte after {engine.global_steps} steps")
+        if loss is None:
+            print("nothing is left to train: without its checkpoint it begins anew")
+        else:
+            print(f"loss {loss.item():.3f} nats a byte after {engine.global_steps} steps")
     torch.distributed.destroy_process_group()
 
 

@@ -12,7 +12,6 @@ os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
 os.environ.setdefault("PJRT_NPROC", "16")  # threads: with two of them, one device's can all wait for the other device's
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import optax
 import orbax.checkpoint as ocp
@@ -67,7 +66,7 @@ def main() -> None:
 
     train_step = watch(train_step, total_steps=options.steps, start_step=begun, learning_rate=schedule)
     drawn = np.random.default_rng(begun)
-    metrics = {"loss": jnp.nan}
+    metrics = None
     for step in range(begun + 1, options.steps + 1):
         at = drawn.integers(len(text) - CONTEXT - 1, size=64)
         windows = text[at[:, None] + np.arange(CONTEXT + 1)]
@@ -77,7 +76,10 @@ def main() -> None:
         if train_step.voice.should_stop:
             break
     saves.close()
-    print(f"loss {float(metrics['loss']):.3f} nats a byte on {jax.device_count()} devices")
+    if metrics is None:
+        print("nothing is left to train: without its checkpoint it begins anew")
+    else:
+        print(f"loss {float(metrics['loss']):.3f} nats a byte on {jax.device_count()} devices")
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ class Voice(Lane):
         Args:
             step: the step that it holds; the present one if left out.
             seconds: how long training stood still for it.
-            path: where it lies.
+            path: where it lies. A file's or folder's is told in full; any other name as it is.
         """
         try:
             slots = self._slots
@@ -188,7 +188,7 @@ class Voice(Lane):
                 Checkpoint(
                     step=slots.completed if step is None else operator.index(step),
                     seconds=None if seconds is None else float(seconds),
-                    path=None if path is None else str(path)[:1024],
+                    path=None if path is None else _whole(str(path))[:1024],
                 )
             )
         except Exception as error:  # noqa: BLE001 - never into training
@@ -233,6 +233,11 @@ class Voice(Lane):
             self.numbered = True
             self.zero_based = number == 0
         return number
+
+
+def _whole(path: str) -> str:
+    """Who reads of it does not know in which folder the process runs."""
+    return os.path.abspath(path) if os.path.exists(path) else path
 
 
 def _copy(layer: Layer, step: int, unit: Unit) -> Voice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -156,6 +157,18 @@ def test_a_voice_that_is_copied_with_a_model_says_nothing(desk: Desk) -> None:
     copy.step(loss=2.0)
     assert not copy.entries
     assert desk.points() == [(1, {"loss": 1.0})]
+
+
+def test_where_a_checkpoint_lies_is_told_in_full(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "saved").mkdir()
+    monkeypatch.chdir(tmp_path)
+    voice = desk.voice(Layer.TRAINER)
+    told = []
+    for path in ("saved", "bucket://run/7", Path("not-there")):
+        voice.checkpointed(7, path=path)
+        assert desk.slots.checkpoint is not None
+        told.append(desk.slots.checkpoint.path)
+    assert told == [str(tmp_path / "saved"), "bucket://run/7", "not-there"]
 
 
 def test_the_end_of_the_run_mutes_all_its_voices() -> None:
