@@ -10,8 +10,9 @@ import fcntl
 import logging
 import math
 import os
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -59,6 +60,16 @@ def _amount(environ: Mapping[str, str], name: str, default: float) -> float:
     if not value >= 0:
         raise SettingsError(f"{name} is {text!r}; expected a number from 0 on, or inf")
     return value
+
+
+def clear_away_meanwhile(folder: Path, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
+    """As :func:`clear_away`, in a thread of its own; a setting that cannot be used is said, and everything left."""
+    try:
+        settings = LogSettings.from_env(environ)
+    except SettingsError as error:
+        say(f"old logs are not cleared away: {error}")
+        return
+    threading.Thread(target=clear_away, args=(folder, settings), name="headway-logs", daemon=True).start()
 
 
 def clear_away(folder: Path, settings: LogSettings, now: float | None = None) -> list[Path]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Final
 
-from headway.errors import HeadwayError, SettingsError
+from headway.errors import HeadwayError
 from headway.protocol.action import ActionOutcome
 from headway.protocol.lifecycle import Command, Lifecycle, LifecycleKind
 from headway.protocol.report import Ending
@@ -24,7 +22,7 @@ from headway.runner.answers import Answers
 from headway.runner.enrol import Connector, Enrolment, enrol
 from headway.runner.environment import RELAY_VARIABLE, RUNNER_VARIABLE, for_processes, job_variable
 from headway.runner.link import Link
-from headway.runner.logs import LogSettings, clear_away
+from headway.runner.logs import clear_away_meanwhile
 from headway.runner.names import attempt_id
 from headway.runner.on_condition import OnCondition
 from headway.runner.relay.forwarder import Forwarder
@@ -101,6 +99,10 @@ class Tracker:
         self._forwarder = Forwarder(self._queue, answers, self._link.report, self._link.renew, say)
         self._leftovers = Leftovers(folders.spool, self._server, connector.client, say) if self._server else None
         self._link.on_back = self._back
+        self._start(enrolment)
+        clear_away_meanwhile(folders.logs, request.environ, say)
+
+    def _start(self, enrolment: Enrolment) -> None:
         if enrolment.client is not None and enrolment.registered is not None:
             registered = enrolment.registered
             self._link.adopt(enrolment.client, self._registration, registered.token, registered.heartbeat)
@@ -111,16 +113,6 @@ class Tracker:
             self._upstream.start()
         self._link.start()
         self._forwarder.start()
-        self._clear_logs_away()
-
-    def _clear_logs_away(self) -> None:
-        try:
-            settings = LogSettings.from_env(self._request.environ)
-        except SettingsError as error:
-            self._say(f"old logs are not cleared away: {error}")
-            return
-        clearing = partial(clear_away, self._folders.logs, settings)
-        threading.Thread(target=clearing, name="headway-logs", daemon=True).start()
 
     def _back(self) -> None:
         """The server is heard."""
