@@ -131,6 +131,46 @@ def test_the_wheel_zooms_where_the_pointer_is(server, fleet, open_page):
     assert (at - begin) / (end - begin) == pytest.approx(0.75, abs=0.05)
 
 
+def test_two_fingers_zoom_and_one_reads_and_pans(server, fleet, open_page):
+    page = open_page(server, LEARNER, has_touch=True, viewport={"width": 390, "height": 844})
+    figure = chart(page, "loss · eval_loss")
+    plot = figure.locator(".u-over")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    touches = page.context.new_cdp_session(page)
+
+    def touch(kind, *parts):
+        points = [
+            {"x": box["x"] + box["width"] * part, "y": box["y"] + 60, "id": each} for each, part in enumerate(parts)
+        ]
+        touches.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 0.5)
+    touch("touchMove", 0.6)
+    touch("touchMove", 0.75)
+    expect(figure.locator(".hw-chart__card")).to_contain_text("step 300")
+    touch("touchEnd")
+    expect(figure.locator(".hw-chart__card")).to_have_count(0)
+    assert zoom(page) is None
+
+    touch("touchStart", 0.4)
+    touch("touchStart", 0.4, 0.6)
+    touch("touchMove", 0.35, 0.65)
+    touch("touchMove", 0.1, 0.9)
+    touch("touchEnd")
+    begin, end = wait_until(lambda: zoom(page), "a range in the address")
+    assert end - begin == pytest.approx(100, rel=0.3)
+    assert begin < 205 < end
+
+    touch("touchStart", 0.5)
+    touch("touchMove", 0.6)
+    touch("touchMove", 0.8)
+    touch("touchEnd")
+    moved = wait_until(lambda: zoom(page) != (begin, end) and zoom(page), "the range moved")
+    assert moved[0] < begin
+    assert moved[1] - moved[0] == pytest.approx(end - begin, rel=1e-3)
+
+
 def test_the_keyboard_reads_zooms_and_returns(server, fleet, open_page):
     page = open_page(server, LEARNER)
     figure = chart(page, "loss · eval_loss")

@@ -177,6 +177,12 @@ def test_the_panel_shows_one_job_in_depth(server, fleet, open_page):
     expect(panel.get_by_role("grid", name="Attempts").or_(panel.get_by_role("table", name="Attempts"))).to_be_visible()
     assert "tab=history" in query(page)
 
+    panel.get_by_role("button", name="Copy as code").click()
+    line = page.get_by_text('Client().stop("learner", namespace="nlp", save=True)')
+    expect(line).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(line).to_have_count(0)
+    expect(panel).to_be_visible()
     page.keyboard.press("Escape")
     expect(panel).to_have_count(0)
     assert "job=" not in query(page)
@@ -214,6 +220,8 @@ def test_ranks_show_who_is_behind(server, open_page):
     expect(cells).to_have_count(4)
     expect(cells.nth(0)).to_have_class(re.compile("hw-standing-well"))
     expect(cells.nth(3)).to_have_class(re.compile("hw-standing-(behind|late|lost)"))
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(cells.nth(0)).to_have_attribute("style", re.compile("--hw-heat: 12%"))
 
 
 def test_stop_says_what_would_be_lost_and_stops(server, fleet, open_page):
@@ -228,7 +236,7 @@ def test_stop_says_what_would_be_lost_and_stops(server, fleet, open_page):
     assert server.job(JobKey("nlp", "learner")).actions == ()
 
     page.locator(".hw-panel").get_by_role("button", name="Stop").click()
-    page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop", exact=True).click()
     wait_until(lambda: server.job(JobKey("nlp", "learner")).actions, "the action")
     (action,) = server.job(JobKey("nlp", "learner")).actions
     assert (action.kind, action.by) == ("stop", "dashboard")
@@ -245,7 +253,7 @@ def test_checkpoint_and_pause_are_asked_for(server, fleet, open_page):
     key = JobKey("vision", "broken")
     wait_until(lambda: [each.kind for each in server.job(key).actions] == ["checkpoint"], "the checkpoint")
     panel.get_by_role("button", name="Pause").click()
-    page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+    page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
     wait_until(lambda: [each.kind for each in server.job(key).actions] == ["checkpoint", "pause"], "the pause")
     panel.get_by_role("tab", name="History").click()
     expect(panel.get_by_role("row").filter(has_text="Checkpoint").first).to_be_visible()

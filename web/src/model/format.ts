@@ -172,6 +172,12 @@ function makeFormat(locale: string, timeZone?: string): Format {
   };
 }
 
+/** A hyperparameter to its last digit, small ones as people write them: `0.006`, `3e-4`, `true`. */
+export function exactText(value: unknown): string {
+  if (typeof value !== "number" || value === 0 || Math.abs(value) >= 1e-3) return String(value);
+  return value.toExponential();
+}
+
 /** Whether a figure is there and finite. */
 export function isKnown(value: Maybe): value is number {
   return typeof value === "number" && Number.isFinite(value);

@@ -1,8 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { formatFor } from "../../src/model/format";
+import { exactText, formatFor } from "../../src/model/format";
 
 const en = formatFor("en-US", "UTC");
 const NOON = Date.UTC(2026, 10, 30, 12) / 1000;
+
+it("writes hyperparameters to the last digit", () => {
+  expect([3e-4, 2.5e-5, 0.006, 326.313, 0, 1e6, true, "adam", null].map(exactText)).toEqual([
+    "3e-4",
+    "2.5e-5",
+    "0.006",
+    "326.313",
+    "0",
+    "1000000",
+    "true",
+    "adam",
+    "null",
+  ]);
+});
 
 describe("durations", () => {
   it.each([

@@ -36,7 +36,7 @@ export function attachGestures(u: uPlot, { range, whole, onRange, onHover }: Ges
   };
 
   const fingers = new Map<number, number>();
-  let dragged: { readonly x: number; readonly range: Range } | null = null;
+  let dragged: { readonly x: number; readonly range: Range; readonly isZoomed: boolean } | null = null;
   let pinched: { readonly gap: number; readonly middle: number; readonly range: Range } | null = null;
   const spread = (): readonly [gap: number, middle: number] | null => {
     const [one, other] = fingers.values();
@@ -48,7 +48,7 @@ export function attachGestures(u: uPlot, { range, whole, onRange, onHover }: Ges
     const shown = range();
     const now = spread();
     const x = fingers.get(event.pointerId) ?? 0;
-    dragged = shown && fingers.size === 1 ? { x, range: shown } : null;
+    dragged = shown && fingers.size === 1 ? { x, range: shown, isZoomed: shown !== whole() } : null;
     pinched = shown && now && fingers.size === 2 ? { gap: now[0], middle: now[1], range: shown } : null;
   };
   const onTouchMove = (event: PointerEvent) => {
@@ -59,7 +59,7 @@ export function attachGestures(u: uPlot, { range, whole, onRange, onHover }: Ges
     const width = over.clientWidth;
     if (dragged && all) {
       const x = fingers.get(event.pointerId) ?? 0;
-      if (dragged.range !== all) onRange(panned(dragged.range, all, (dragged.x - x) / width));
+      if (dragged.isZoomed) onRange(panned(dragged.range, all, (dragged.x - x) / width));
       else {
         onHover(true);
         u.setCursor({ left: Math.min(Math.max(0, x), width), top: over.clientHeight / 2 });

@@ -8,6 +8,7 @@ import type { ReactNode } from "react";
 import { useAtNow } from "../../api/react";
 import { useI18n } from "../../i18n";
 import { type MetricCell, type MetricColumn, type Parameters, type ParameterValue, ranked } from "../../model/compare";
+import { exactText } from "../../model/format";
 import { percentOf, runTime } from "../../model/job";
 import { summaryText } from "../../model/sentences";
 import { followLink } from "../../router";
@@ -221,5 +222,5 @@ function MetricData({ column: { direction }, cell, isMain }: DataProps) {
 
 /** Hyperparameters are shown to the last digit: two that differ must not look the same. */
 function Value({ value }: { readonly value: ParameterValue }) {
-  return value === undefined ? <Unknown /> : String(value);
+  return value === undefined ? <Unknown /> : exactText(value);
 }

@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { Seen } from "../../api/store";
 import type { Job } from "../../api/types";
 import { useI18n } from "../../i18n";
+import { exactText } from "../../model/format";
 import { quote } from "../../model/job";
 import { Figure } from "../Figure";
 import { Facts } from "./Facts";
@@ -38,7 +39,7 @@ export function Config({ seen: { job } }: { readonly seen: Seen<Job> }) {
           <Facts
             facts={found.map(([name, value]) => ({
               label: name,
-              value: <code className="hw-code">{String(value)}</code>,
+              value: <code className="hw-code">{exactText(value)}</code>,
             }))}
           />
         )}
