@@ -38,7 +38,6 @@ class Route:
         self._run = run
         self._notices = notices
         self._next_look = 0.0
-        self._spool_failed = False
         self.http: HttpTransport | None = None
         self.spool: SpoolWriter | None = None
         self.plain = False

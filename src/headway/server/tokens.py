@@ -114,11 +114,6 @@ class Keyring:
         self._checked: dict[str, tuple[str, float]] = {}
         self._codes: dict[str, float] = {}
 
-    @property
-    def user_token(self) -> str:
-        """The token that opens everything."""
-        return self._keys.user
-
     def is_user(self, token: str) -> bool:
         """Whether this is the user's token; takes the same time for any wrong one."""
         return hmac.compare_digest(token.encode("utf-8", "replace"), self._user)
