@@ -342,5 +342,6 @@ def _split(seen: _Seen, base: float, pause: float, pauses: Pauses) -> Interval:
 
 
 def _basis(pace: Pace, pausing: float | None) -> str:
-    words = f"{wording.number(pace.seconds_per_step)} s per step over the last {wording.number(pace.steps)} steps"
+    steps = wording.step(pace.steps) if pace.steps >= 100 else f"{pace.steps:.3g}"  # epochs come by fractions
+    words = f"{wording.number(pace.seconds_per_step)} s per step over the last {steps} steps"
     return f"{words}, and {wording.duration(pausing)} of pauses ahead" if pausing else words

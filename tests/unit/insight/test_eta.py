@@ -305,6 +305,8 @@ def test_says_what_it_rests_on() -> None:
     assert re.fullmatch(
         r"1\.50 s per step over the last 49\d steps, and 6\.0 min of pauses ahead", known(estimate).basis
     )
+    *_, (_, _, estimate) = watch(seen[:50], 1000)
+    assert re.fullmatch(r"1\.50 s per step over the last 4\d steps", known(estimate).basis)
 
 
 def test_a_slow_patch_that_went_by_is_neither_a_pace_nor_a_pause() -> None:
