@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import statistics
 import subprocess
 import sys
@@ -139,3 +140,17 @@ def test_the_wheel_brings_no_dependency() -> None:
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["dependencies"] == []
+
+
+def test_the_map_shows_every_package_and_no_other() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    tree = text.partition("## Where things are")[2].partition("```")[2].partition("```")[0]
+    package, _, beside = tree.partition("tests/")
+    shown = {name for line in re.findall(r"^  (\S.*?)  ", package, re.MULTILINE) for name in line.split()}
+    assert shown == {
+        path.name + "/" * path.is_dir()
+        for path in SOURCE.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    for folder in re.findall(r"^(\w+)/", "tests/" + beside, re.MULTILINE):
+        assert (ROOT / folder).is_dir()
