@@ -17,6 +17,7 @@ import lightning.pytorch as lightning  # noqa: E402
 import torch  # noqa: E402
 
 from headway.adapters import lightning as adapter  # noqa: E402
+from headway.reporter.slots import Layer  # noqa: E402
 from headway.reporter.start import current_run  # noqa: E402
 
 Fit = Callable[..., Any]
@@ -105,6 +106,25 @@ def test_the_sanity_check_is_nothing_and_a_validation_is_said_at_its_step(traine
     assert heard.values("val_loss") == {5: 5.0, 10: 10.0}
     assert {phase for sanity, phase in phases if sanity} == {None}
     assert {phase for sanity, phase in phases if not sanity} == {"eval"}
+
+
+def test_a_search_for_a_learning_rate_is_nothing(trainer: Fit, tmp_path: Path) -> None:
+    from lightning.pytorch.tuner import Tuner
+
+    heard_then = []
+
+    def training_step(self: Any, batch: Any) -> Any:
+        heard_then.append((slots().heard.layer, slots().completed))
+        return self.line(batch).pow(2).mean()
+
+    model = model_of(lightning, training_step=training_step)
+    model.lr = 0.01
+    made = trainer(max_epochs=1)
+    Tuner(made).lr_find(model, loader(), num_training=5)
+    assert slots().checkpoint is None, "its own is gone again"
+    assert set(heard_then) == {(Layer.TRAINER, 0)}
+    made.fit(model, loader())
+    assert (slots().completed, slots().total_steps, slots().epoch) == (10, 10, 1)
 
 
 def test_validating_or_testing_alone_begins_no_run(trainer: Fit) -> None:

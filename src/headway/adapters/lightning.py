@@ -35,7 +35,7 @@ ABOUT: Final = About(
     framework="lightning",
     layer=Layer.TRAINER,
     steps="`trainer.global_step`, from the checkpoint's on when resuming; batches where optimization is manual and `max_steps` "
-    "is not set. The sanity check counts as nothing.",
+    "is not set. The sanity check counts as nothing, nor does a search for a learning rate or a batch size.",
     total="`trainer.estimated_stepping_batches`.",
     epochs="`trainer.current_epoch` and the part of it that is done, of `max_epochs`.",
     metrics="`loss` of each step, the mean of its micro-batches; `learning_rate`; what the module logs, each `log_every_n_steps` "
@@ -61,6 +61,7 @@ class _Listener:
         self._seen = 0
         self._batches = False
         """Batches are counted, not the optimizer's steps."""
+        self._training = False
         self._rate: Any = None
         self._during: AbstractContextManager[None] | None = None
         self._evaluated: set[str] = set()
@@ -78,8 +79,9 @@ class _Listener:
             return
         from headway.reporter.start import speak
 
-        # Begun before Lightning takes SIGTERM over, so that it hands the signal back to the run when it has ended.
-        self._voice = speak(ABOUT.layer, framework=ABOUT.framework, claims=False, config=_config(trainer, pl_module))
+        # Begun before Lightning takes SIGTERM over, so that it hands the signal back to the run when it has ended. It claims
+        # the loop already: a search for a learning rate or a batch size trains before the training, without its callbacks.
+        self._voice = speak(ABOUT.layer, framework=ABOUT.framework, config=_config(trainer, pl_module))
         trainer.save_checkpoint = functools.partial(self._save, trainer, type(trainer).save_checkpoint)
 
     @harmless
@@ -88,7 +90,7 @@ class _Listener:
             vars(trainer).pop("save_checkpoint", None)
             self._leave()
             self._voice.loop_ended()
-            self._voice = None
+            self._voice, self._training = None, False
 
     @harmless
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
@@ -99,6 +101,9 @@ class _Listener:
         self._batches = not pl_module.automatic_optimization and trainer.max_steps == -1
         self._seen = self._number(trainer) - 1 if self._batches else trainer.global_step
         unit = Unit.BATCH if self._batches else Unit.OPTIMIZER_STEP
+        self._training = True
+        if not self._voice.numbered:
+            self._voice.claims = False  # only now is it known what it counts, and from where: it is replaced
         voice = self._voice = speak(ABOUT.layer, start_step=self._seen, unit=unit)
         total, epochs = _plan(trainer, batches=self._batches)
         self._before, self._epochs_before = _earlier.begin(
@@ -193,7 +198,7 @@ class _Listener:
     def _save(self, trainer: Any, original: Any, filepath: Any, *args: Any, **kwargs: Any) -> Any:
         """In the place of ``trainer.save_checkpoint`` while it fits."""
         began, voice = time.monotonic(), self._voice
-        if voice is None:
+        if voice is None or not self._training:
             return original(trainer, filepath, *args, **kwargs)
         with voice.phase("checkpoint"):
             result = original(trainer, filepath, *args, **kwargs)
