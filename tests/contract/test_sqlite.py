@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from headway.protocol.job import JobKey
@@ -10,6 +9,7 @@ from headway.store.base import Store
 from headway.store.sqlite import SqliteSettings, SqliteStore
 from headway.testing.store_contract import StoreContract
 from headway.testing.store_driver import at, reported
+from headway.testing.waiting import wait_until
 
 
 class TestSqliteStoreAsItCame(StoreContract):
@@ -24,10 +24,7 @@ class TestSqliteStoreCompacted(StoreContract):
 
     def settle(self, store: Store) -> None:
         assert isinstance(store, SqliteStore)
-        deadline = time.monotonic() + 20
-        while store.waiting_reports():
-            assert time.monotonic() < deadline, "reports were not compacted in time"
-            time.sleep(0.005)
+        wait_until(lambda: not store.waiting_reports(), "the compaction of all reports", pause=0.005)
 
 
 def test_compaction_really_happens(tmp_path: Path) -> None:

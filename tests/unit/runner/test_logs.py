@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from headway.errors import SettingsError
 from headway.runner.logs import LogSettings, clear_away
 from headway.runner.output import Output
+from headway.testing.waiting import wait_until
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -47,10 +47,8 @@ def test_what_is_being_written_stays_until_it_is_closed(tmp_path: Path) -> None:
     assert clear_away(tmp_path, LogSettings(max_bytes=0), NOW + 1e9) == []
     output.given()
     assert "a line" in output.finish()
-    end = time.monotonic() + 20
-    while clear_away(tmp_path, LogSettings(max_bytes=0), NOW) != [path]:  # who copied it may yet be about to end
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    # who copied it may yet be about to end
+    wait_until(lambda: clear_away(tmp_path, LogSettings(max_bytes=0), NOW) == [path])
 
 
 def test_links_folders_and_missing_folders_are_left_alone(tmp_path: Path) -> None:
