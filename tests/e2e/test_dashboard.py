@@ -170,6 +170,12 @@ def test_the_panel_shows_one_job_in_depth(server, fleet, open_page):
 
     panel.get_by_role("tab", name="Curves").click()
     wait_until(lambda: panel.locator("canvas").count() >= 1, "all curves")
+    page.set_viewport_size({"width": 1440, "height": 500})
+    panel.hover()
+    page.mouse.wheel(0, 2000)
+    expect(panel.get_by_role("button", name="Checkpoint now")).not_to_be_in_viewport()
+    expect(panel.get_by_role("tab", name="Curves")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_in_viewport()
     panel.get_by_role("tab", name="Configuration").click()
     expect(panel).to_contain_text("lr")
     expect(panel).to_contain_text("3e-4")
