@@ -34,7 +34,9 @@ ABOUT: Final = About(
     metrics="What is evaluated after each round, by XGBoost's own names: `train-rmse`.",
     config="The parameters of the training.",
     checkpoints="Each `Booster.save_model`, as `TrainingCheckPoint` calls it: rounds, seconds that training stood still, path.",
-    directives="Stops after the round, with the model as it is; not where several processes train one model.",
+    directives="Stops after the round, with the model as it is. Not where several processes train one model: XGBoost's tracker "
+    "has no place where they could agree on a round, and one that stops alone leaves the others waiting. There, `headway stop` "
+    "and SIGTERM end them at once; `TrainingCheckPoint` keeps what was made.",
     by_hand="xgboost.train(params, data, 500, callbacks=[HeadwayCallback(500)])",
 )
 _BETTER_UP: Final = ("auc", "aucpr", "map", "ndcg", "pre")
