@@ -138,6 +138,34 @@ def test_a_second_training_goes_on_where_the_first_one_ended(heard: Any) -> None
     assert heard.values("learning_rate")[8] == 4.0
 
 
+def test_accumulated_gradients_make_one_step(heard: Any) -> None:
+    optax = pytest.importorskip("optax", reason="pip install --group frameworks")
+    schedule = optax.exponential_decay(0.1, 1, 0.5)
+    optimizer = optax.MultiSteps(optax.sgd(schedule), every_k_schedule=4)
+    weight = jnp.float32(1)
+    state = {"step": 0, "weight": weight, "moments": optimizer.init(weight)}
+
+    def update(state: Any) -> Any:
+        changes, moments = optimizer.update(jnp.float32(1), state["moments"])
+        return {"step": state["step"] + 1, "weight": state["weight"] + changes, "moments": moments}, state["weight"]
+
+    def train(calls: int) -> None:
+        nonlocal state
+        step = adapter.watch(jax.jit(update), total_steps=5, learning_rate=schedule, accumulation=4)
+        for _ in range(calls):
+            state, _ = step(state)
+        jax.block_until_ready(state)
+
+    train(10)
+    heard.finish()
+    assert heard.progress["step"] == 2
+    train(10)
+    heard.finish()
+    assert int(state["moments"].gradient_step) == heard.progress["step"] == heard.progress["totalSteps"] == 5
+    assert float(state["weight"]) == pytest.approx(1 - 0.1 * (1 + 1 / 2 + 1 / 4 + 1 / 8 + 1 / 16))
+    assert heard.values("learning_rate")[5] == pytest.approx(0.1 / 16)
+
+
 def test_a_watched_step_is_the_step_in_all_else() -> None:
     step = jax.jit(lambda x: x + 1)
     watched = adapter.watch(step)

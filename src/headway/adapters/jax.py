@@ -33,7 +33,8 @@ ABOUT: Final = About(
     title="JAX (Flax, Optax)",
     framework="jax",
     layer=Layer.LIBRARY,
-    steps="Calls of the watched step, after the `step` of the first state that it is given; else what "
+    steps="Calls of the watched step (every `accumulation`-th, where gradients accumulate), after the `step` of the first state "
+    "that it is given; else what "
     '`jax.profiler.StepTraceAnnotation("train…", step_num=…)` marks.',
     total="Only by `watch(train_step, total_steps=…)`.",
     epochs="Only by `watch(…, total_epochs=…)` and `voice.set_epoch`.",
@@ -67,10 +68,15 @@ class Watched:
     """A training step, and the voice that counts its calls. All else is the step's own."""
 
     def __init__(
-        self, step: Callable[..., Any], learning_rate: Callable[[int], Any] | None, told: dict[str, Any]
+        self,
+        step: Callable[..., Any],
+        learning_rate: Callable[[int], Any] | None,
+        accumulation: int,
+        told: dict[str, Any],
     ) -> None:
         functools.update_wrapper(self, step, updated=())
         self._step, self._rate, self._told = step, learning_rate, told
+        self._each, self._calls = max(1, accumulation), 0
         self._voice: Voice | None = None
         self._paths: dict[str, tuple[Any, ...]] = {}
         self._next = 0.0
@@ -96,6 +102,10 @@ class Watched:
             voice = self.voice
         else:
             result = self._step(*args, **kwargs)
+        if self._each > 1:
+            self._calls += 1
+            if self._calls % self._each:
+                return result
         now = time.monotonic()
         if now < self._next:
             voice.step()
@@ -126,7 +136,8 @@ class Watched:
 
         told = dict(self._told)
         start, total = told.pop("start_step"), told.pop("total_steps")
-        start = _steps_of(arguments) if start is None else start
+        if start is None:
+            start, self._calls = divmod(_steps_of(arguments), self._each)
         voice = self._voice = speak(ABOUT.layer, framework=ABOUT.framework, start_step=start, **told)
         self._before, _ = _earlier.begin(voice, start=start, total=total)
         voice.set_total(total and self._before + total)
@@ -140,6 +151,7 @@ def watch(
     total_epochs: float | None = None,
     start_step: int | None = None,
     learning_rate: Callable[[int], Any] | None = None,
+    accumulation: int = 1,
     config: Any = None,
 ) -> Watched:
     """A training step whose calls are counted as the steps of this process's run.
@@ -151,10 +163,11 @@ def watch(
         start_step: steps complete before; if left out, the ``step`` of the first state that is given to it (Flax's
             ``TrainState``, ``nnx.Optimizer``), else 0.
         learning_rate: a schedule, from updates made to the rate of the next; the reporter's thread asks it.
+        accumulation: calls that make one step of the optimizer, as under ``optax.MultiSteps``.
         config: hyperparameters, as for :func:`headway.track`.
     """
     told = {"total_steps": total_steps, "total_epochs": total_epochs, "start_step": start_step, "config": config}
-    return Watched(step, learning_rate, told)
+    return Watched(step, learning_rate, accumulation, told)
 
 
 def _scalars(result: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[str, tuple[Any, ...]]]:

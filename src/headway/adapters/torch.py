@@ -13,8 +13,8 @@ accumulation and the steps that a ``GradScaler`` skips come out right by nature.
         optimizer.step()
 
 Where there are several optimizers, the first that steps is the clock. Under ``headway run`` the norm that ``clip_grad_norm_``
-returns is noted as ``grad_norm``; not under FSDP2, where it lies in parts on several devices: there, on every rank,
-``voice.note(grad_norm=norm.full_tensor())``.
+returns is noted as ``grad_norm``; not where it lies in parts on several devices, as under FSDP2 before PyTorch 2.13: there, on
+every rank, ``voice.note(grad_norm=norm.full_tensor())``.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ ABOUT: Final = About(
     title="PyTorch (DDP, FSDP1, FSDP2)",
     framework="pytorch",
     layer=Layer.OPTIMIZER,
-    steps="Steps of the first optimizer that steps. A resumed one goes on from its own count, if it keeps one as Adam does. "
+    steps="Steps of the first optimizer that steps. A resumed one goes on from its own count, if it keeps one as Adam does, else "
+    "from the `start_step` that `watch` is told. "
     "Steps that a `GradScaler` skips are none, but for those that a fused optimizer skips on a GPU. Steps within `torch.compile` "
     "are not seen: there, `headway.track()` and `run.step()`.",
     total="Only by `watch(optimizer, total_steps=…)`.",
     epochs="Only by `watch(…, total_epochs=…)` and `voice.set_epoch`.",
-    metrics="`learning_rate`; `grad_norm` where `clip_grad_norm_` gives it whole, else by "
+    metrics="`learning_rate`; `grad_norm` where `clip_grad_norm_` gives it whole (under FSDP2 with PyTorch 2.13), else by "
     "`voice.note(grad_norm=norm.full_tensor())`; `loss` by `voice.note(loss=loss)`, as the mean of a step's micro-batches.",
     config="As given to `watch`.",
     checkpoints="By `voice.checkpointed(seconds=…, path=…)`.",

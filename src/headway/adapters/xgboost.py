@@ -28,7 +28,8 @@ ABOUT: Final = About(
     title="XGBoost",
     framework="xgboost",
     layer=Layer.LIBRARY,
-    steps="Boosting rounds, after those of the model that is given as `xgb_model`.",
+    steps="Boosting rounds of `xgboost.train` and of scikit-learn's classes, after those of the model that is given as "
+    "`xgb_model`. Not those of `xgboost.cv`, nor of `Booster.update` called in a loop of one's own.",
     total="`num_boost_round`, and the rounds of that model.",
     epochs="None.",
     metrics="What is evaluated after each round, by XGBoost's own names: `train-rmse`.",
