@@ -63,6 +63,10 @@ class Asking:
         self._source: Source | None = None
         self._torch: Source | None = None
         """As the training thread last saw it."""
+        self._looks = 0
+        """How often it has looked."""
+        self._looked_for: dict[str, int] = {}
+        """By directive, how often it had when this was asked."""
         self._shared = False
         """The processes have shared a store: none of them ever acts by itself."""
         self._agreement: Agreement | None = None
@@ -166,6 +170,8 @@ class Asking:
     def _take(self, directives: tuple[Directive, ...]) -> None:
         gone = self._directives.keys() - {each.id for each in directives}
         self._directives = {each.id: each for each in directives}
+        for name in gone:
+            self._looked_for.pop(name, None)
         for name in tuple(self._slots.done):  # the server has heard of those that it no longer repeats
             if name not in self._directives and not any(each.then == name for each in directives):
                 self._slots.done.pop(name, None)
@@ -189,9 +195,10 @@ class Asking:
                     agreement.wish(wish)
             wait = agreement.poll(now)
         elif not self._shared and self._placement().rank == 0 and self._measure(0.0).ahead is not None:
-            # Training goes on, and its processes share no store: it must tell the others itself.
-            for _, wish in self._wanted():
-                self._put(wish, None)
+            # Training goes on, and its processes share no store, as it has seen itself since: it must tell the others itself.
+            for name, wish in self._wanted():
+                if self._looks > self._looked_for.setdefault(name, self._looks):
+                    self._put(wish, None)
         return wait
 
     def _wanted(self) -> list[tuple[str, Wish]]:
@@ -266,6 +273,7 @@ class Asking:
         and the group would end on that thread, whenever that is.
         """
         self._torch = find_torch()
+        self._looks += 1
 
     def _lose(self) -> None:
         """The store is gone, or this thread is."""

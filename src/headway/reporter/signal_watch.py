@@ -35,8 +35,8 @@ _HANDLED: Final = b"\xff"
 _LOOK: Final = b"\0"
 """What we say ourselves; everything else is a signal's number."""
 
-_left_open: list[SignalWatch] = []
-"""Those whose socket the interpreter still writes to, for they were ended on another thread than the main one."""
+_left_open: list[int] = []
+"""Our descriptors of earlier watches that the interpreter may still have."""
 
 
 class SignalWatch:
@@ -86,7 +86,7 @@ class SignalWatch:
             return
         self._here.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         before = signal.set_wakeup_fd(self._there.fileno(), warn_on_full_buffer=False)
-        self._chained = before == -1 or before in [each._there.fileno() for each in _left_open]
+        self._chained = before == -1 or before in _left_open
         if not self._chained:
             signal.set_wakeup_fd(before)
 
@@ -115,8 +115,9 @@ class SignalWatch:
         """In a forked child, whose only thread is its main one: the socket is the parent's."""
         self._unchain()
         self._closed = True
-        self._here.close()
-        self._there.close()
+        if not self._chained:
+            self._here.close()
+            self._there.close()
 
     def _send(self, what: bytes) -> bool:
         if not self._sending.acquire(blocking=False):
@@ -131,11 +132,13 @@ class SignalWatch:
         return True
 
     def _unchain(self) -> None:
-        if self._chained and threading.current_thread() is threading.main_thread():
-            before = signal.set_wakeup_fd(-1)
-            if before not in (-1, self._there.fileno()):
-                signal.set_wakeup_fd(before)  # somebody else's by now
+        if not self._chained or threading.current_thread() is not threading.main_thread():
+            return
+        before = signal.set_wakeup_fd(-1)
+        if before == self._there.fileno():
             self._chained = False
+        elif before != -1:
+            signal.set_wakeup_fd(before)  # somebody else's by now, who may yet put back ours
 
     # --- the thread ------------------------------------------------------------------------------------------------
 
@@ -148,12 +151,18 @@ class SignalWatch:
                 self._turn(time.monotonic())
             except Exception as error:  # noqa: BLE001 - a fault here must not end the watch
                 log.debug("a fault while a signal was looked after", exc_info=error)
-        if not self._chained:  # else the interpreter goes on writing there, and never to what gets its number next
-            with self._sending:
-                self._there.close()
-                self._here.close()
-        else:
-            _left_open.append(self)
+        if self._chained:
+            self._drain()
+        with self._sending:
+            self._there.close()
+            self._here.close()
+
+    def _drain(self) -> None:
+        """The interpreter goes on writing to the socket, or somebody may have it do so again: it stays, and never fills up."""
+        _left_open.append(self._there.fileno())
+        self._here.settimeout(None)
+        while True:
+            self._here.recv(_MOST_BYTES)
 
     def _hear(self, wait: float | None) -> None:
         """Waits for word, and takes it in: one message is of one process."""

@@ -134,9 +134,19 @@ def test_what_the_interpreter_had_is_put_back(script) -> None:
         print(signal.set_wakeup_fd(mine.fileno()) == mine.fileno())
         run.finish()
         print(signal.set_wakeup_fd(-1) == mine.fileno())
+
+        run = headway.track()   # one who chains after us, and puts back what was there when we have long gone
+        ours = signal.set_wakeup_fd(mine.fileno())
+        run.finish()
+        time.sleep(0.2)
+        os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_RDONLY)   # would get its number, were it free
+        print(signal.set_wakeup_fd(ours) == mine.fileno())
+        run = headway.track()
+        run.finish()
+        print(signal.set_wakeup_fd(-1))
         """
     )
-    assert done.out.split() == ["True", "-1", "True", "True"], done.err
+    assert done.out.split() == ["True", "-1", "True", "True", "True", "-1"], done.err
 
 
 def test_a_child_that_dies_of_the_signal_is_not_taken_for_its_parent(script, server: ScriptedServer) -> None:

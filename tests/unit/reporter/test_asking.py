@@ -122,6 +122,24 @@ def test_where_the_processes_meet_is_looked_up_by_the_thread_that_trains(monkeyp
         asking.close()
 
 
+def test_rank_0_is_told_alone_only_once_training_has_seen_that_its_processes_share_no_store(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("headway.reporter.asking.find_torch", lambda: None)
+    slots, placement = Slots(0, Unit.OPTIMIZER_STEP), Placement(rank=0, world_size=2)
+    asking = Asking(slots, lambda: placement, lambda _: Pace(5, ahead=10), Countdown(30.0, 3.0))
+    wanted = [STOP]
+    assert not slots.stop_now()
+    for _ in range(3):  # as its thread does: training does not ask meanwhile
+        asking._take(tuple(wanted))
+        asking._turn(0.0)
+    assert slots.requests == ()
+    assert not slots.stop_now(), "it looks now"
+    asking._turn(0.0)
+    assert len(slots.requests) == 1
+    assert slots.stop_now()
+
+
 def test_who_missed_the_step_stops_at_once_where_the_others_stop_and_never_saves_alone(process: Process) -> None:
     process.asking.missed(Wish(save=True, stop=True, signal="SIGTERM"))
     assert not process.slots.save_now()
