@@ -57,9 +57,10 @@ def people(fleet: Fleet) -> dict[tuple[str, str], tuple[int, int]]:
         given = {"nodes": 1 + number % 3, "devices_per_node": 8, "price_per_hour": 24.0 * (1 + number % 3)}
         config = {"lr": 3e-4 / (1 + number % 3), "batch_size": 32 * (1 + number % 2), "seed": number}
         framework = ("pytorch", "transformers", "jax")[number % 3]
-        fleet.add(
-            name, namespace=namespace, owner=owner, framework=framework, config=config, tags=("nightly",), **given
-        )
+        # From ten minutes to an hour and a half, at half a second a step.
+        total = 1500 + 1300 * (5 * number % 7)
+        described = {"namespace": namespace, "owner": owner, "framework": framework, "tags": ("nightly",)}
+        fleet.add(name, total=total, config=config, **described, **given)
         last = 300 + 37 * number % 600
         for step in range(4, last, 4):
             metrics = {"loss": loss(number % 6, step, chance), "grad_norm": abs(chance.gauss(1, 0.2))}

@@ -156,26 +156,34 @@ function makeFormat(locale: string, timeZone?: string): Format {
     money(amount) {
       if (!isKnown(amount)) return null;
       const digits = Math.abs(amount) >= 100 ? 0 : 2;
-      return number(amount, {
-        style: "currency",
-        currency: "USD",
-        currencyDisplay: "narrowSymbol",
-        minimumFractionDigits: digits,
-        maximumFractionDigits: digits,
-      });
+      // What costs something is never shown as if it cost nothing.
+      const isTiny = amount > 0 && amount < 0.005;
+      const least = isTiny ? "<" : "";
+      return (
+        least +
+        number(isTiny ? 0.01 : amount, {
+          style: "currency",
+          currency: "USD",
+          currencyDisplay: "narrowSymbol",
+          minimumFractionDigits: digits,
+          maximumFractionDigits: digits,
+        })
+      );
     },
     amount(value) {
       if (!isKnown(value)) return null;
       const size = Math.abs(value);
+      if (value > 0 && value < 0.005) return `<${number(0.01, { maximumFractionDigits: 2 })}`;
       return number(value, { maximumFractionDigits: size >= 100 ? 0 : size >= 10 ? 1 : 2 });
     },
   };
 }
 
-/** A hyperparameter to its last digit, small ones as people write them: `0.006`, `3e-4`, `true`. */
+/** A hyperparameter to its last digit but for what binary fractions add, small ones as people write them: `0.006`, `3e-4`. */
 export function exactText(value: unknown): string {
-  if (typeof value !== "number" || value === 0 || Math.abs(value) >= 1e-3) return String(value);
-  return value.toExponential();
+  if (typeof value !== "number") return String(value);
+  const decimal = Number(value.toPrecision(12));
+  return decimal === 0 || Math.abs(decimal) >= 1e-3 ? String(decimal) : decimal.toExponential();
 }
 
 /** Whether a figure is there and finite. */

@@ -5,8 +5,8 @@ const en = formatFor("en-US", "UTC");
 const NOON = Date.UTC(2026, 10, 30, 12) / 1000;
 
 it("writes hyperparameters to the last digit", () => {
-  expect([3e-4, 2.5e-5, 0.006, 326.313, 0, 1e6, true, "adam", null].map(exactText)).toEqual([
-    "3e-4",
+  expect([3e-4 / 3, 2.5e-5, 0.006, 326.313, 0, 1e6, true, "adam", null].map(exactText)).toEqual([
+    "1e-4",
     "2.5e-5",
     "0.006",
     "326.313",
@@ -56,6 +56,11 @@ describe("durations", () => {
     expect(en.stepTime(0.18)).toBe("180ms");
     expect(en.stepTime(1.84)).toBe("1.8s");
     expect(en.stepTime(125)).toBe("2m 5s");
+  });
+
+  it("never shows a little as nothing", () => {
+    expect([0, 0.004, 0.25].map(en.amount)).toEqual(["0", "<0.01", "0.25"]);
+    expect([0, 0.002, 12.5].map(en.money)).toEqual(["$0.00", "<$0.01", "$12.50"]);
   });
 
   it("says nothing of what is not known", () => {

@@ -66,7 +66,7 @@ function Row({ concern: { seen, condition, since, rate, devices } }: { readonly 
       </div>
       <div className="hw-concern__holds">{holds.join(" · ")}</div>
       {text && (
-        <p className="hw-concern__text hw-cut" title={text}>
+        <p className="hw-concern__text" title={text}>
           {text}
         </p>
       )}
