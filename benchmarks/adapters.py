@@ -23,6 +23,7 @@ def torch_hook(laps: Laps, _: str) -> None:
     import torch
 
     from headway.adapters import torch as adapter
+    from headway.adapters.torch.clipping import noticing as watching
 
     model, batches = perceptron()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
@@ -30,7 +31,7 @@ def torch_hook(laps: Laps, _: str) -> None:
     hooks = sys.modules["torch.optim.optimizer"]._global_optimizer_post_hooks
     ((key, hook),) = hooks.items()
     clip = torch.nn.utils.clip_grad_norm_
-    noticing = adapter._noticing(clip)
+    noticing = watching(clip)
     count = 0
     while laps.lap():
         if laps.reported:

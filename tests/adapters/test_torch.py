@@ -14,6 +14,8 @@ torch = pytest.importorskip("torch", reason="pip install --group frameworks")
 import torch.optim.optimizer as optimizer_module  # noqa: E402
 
 from headway.adapters import torch as adapter  # noqa: E402
+from headway.adapters.torch.clipping import noticing  # noqa: E402
+from headway.adapters.torch.stepping import PATIENCE  # noqa: E402
 from headway.reporter.scalars import Sample  # noqa: E402
 from headway.reporter.start import current_run, track  # noqa: E402
 
@@ -21,12 +23,12 @@ from headway.reporter.start import current_run, track  # noqa: E402
 @pytest.fixture(autouse=True)
 def _hooked(heard: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     adapter.hook(optimizer_module)
-    adapter._steps.forget()
-    clip = adapter._noticing(torch.nn.utils.clip_grad_norm_)
+    adapter.steps.forget()
+    clip = noticing(torch.nn.utils.clip_grad_norm_)
     monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", clip)
     yield
     heard.finish()
-    adapter._steps.forget()
+    adapter.steps.forget()
 
 
 def line(seed: int = 1) -> Any:
@@ -202,10 +204,10 @@ def test_a_clock_that_is_kept_but_has_stopped_is_given_up() -> None:
     model = line()
     first, second = (torch.optim.SGD(model.parameters(), lr=rate) for rate in (0.1, 0.01))
     train(model, first, 5)
-    train(model, second, adapter._PATIENCE - 1)
+    train(model, second, PATIENCE - 1)
     assert completed() == 5
     train(model, second, 11)
-    assert completed() == 5 + adapter._PATIENCE - 1 + 11, "then its steps count from its first on"
+    assert completed() == 5 + PATIENCE - 1 + 11, "then its steps count from its first on"
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
@@ -213,7 +215,7 @@ def test_a_resumed_optimizer_goes_on_from_its_own_count(by_hand: bool) -> None:
     model = line()
     before = torch.optim.AdamW(model.parameters())
     train(model, before, 20)
-    adapter._steps.forget()
+    adapter.steps.forget()
     current_run().finish()  # type: ignore[union-attr]
     resumed = torch.optim.AdamW(model.parameters())
     resumed.load_state_dict(copy.deepcopy(before.state_dict()))
@@ -230,7 +232,7 @@ def test_a_count_that_lies_on_a_device_is_not_waited_for(monkeypatch: pytest.Mon
     before = torch.optim.AdamW(model.parameters())
     train(model, before, 20)
     current_run().finish()  # type: ignore[union-attr]
-    adapter._steps.forget()
+    adapter.steps.forget()
     resumed = torch.optim.AdamW(model.parameters())
     resumed.load_state_dict(copy.deepcopy(before.state_dict()))
     for state in resumed.state.values():
@@ -320,7 +322,7 @@ def test_no_fault_of_ours_reaches_the_loop(monkeypatch: pytest.MonkeyPatch) -> N
     def broken(*args: Any) -> None:
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr(adapter._steps, "framework", broken)
+    monkeypatch.setattr(adapter.steps, "framework", broken)
     model = line()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     train(model, optimizer, 2)

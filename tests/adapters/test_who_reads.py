@@ -46,7 +46,7 @@ def within_headway() -> bool:
 
 @pytest.fixture(autouse=True)
 def reads() -> list[tuple[str, str]]:
-    torch_adapter._steps.forget()
+    torch_adapter.steps.forget()
     Scalar.reads.clear()
     return Scalar.reads
 
@@ -97,7 +97,7 @@ def test_the_optimizer_s_hook_leaves_values_where_they_are(reads: Any, heard: An
         loss = (weight.sum() ** 2).as_subclass(Scalar)
         voice.note(loss=loss)
         loss.backward()
-        torch_adapter._steps.clipped(scalar(2.0))
+        torch_adapter.steps.clipped(scalar(2.0))
         optimizer.step()
     heard.finish()
     assert heard.progress["step"] == 3

@@ -53,7 +53,13 @@ def test_a_bare_interpreter_imports_the_public_api_and_nothing_else() -> None:
     assert imported == ["headway"]
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE / "adapters").glob("*.py")), ids=lambda path: path.stem)
+ADAPTERS = sorted(
+    path for path in (SOURCE / "adapters").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+)
+"""The modules, and the packages of those that take several."""
+
+
+@pytest.mark.parametrize("path", ADAPTERS, ids=lambda path: path.stem)
 def test_an_adapter_imports_its_framework_only_when_it_is_used(path: Path) -> None:
     name = "headway.adapters" if path.stem == "__init__" else f"headway.adapters.{path.stem}"
     imported = run_bare(
@@ -72,9 +78,7 @@ def test_every_adapter_is_independent_of_the_others_and_says_what_it_reports() -
     linter.read(ROOT / ".importlinter")
     independent = set(linter["importlinter:contract:adapters"]["modules"].split())
     shared = {"__init__", "auto", "base", "loops"}
-    modules = {
-        f"headway.adapters.{path.stem}" for path in (SOURCE / "adapters").glob("*.py") if path.stem not in shared
-    }
+    modules = {f"headway.adapters.{path.stem}" for path in ADAPTERS if path.stem not in shared}
     assert independent == modules
     for name in modules:
         assert importlib.import_module(name).ABOUT.title

@@ -73,7 +73,11 @@ def _sections() -> Iterator[str]:
         home = about.through or name
         origin = "" if about.framework is None else f", from {code(f'headway.adapters.{home}')}"
         yield f"| by hand | {code(about.by_hand)}{origin} |"
-        awaited = sorted(module for module, hook in HOOKS.items() if hook.startswith(f"headway.adapters.{home}:"))
+        awaited = sorted(
+            module
+            for module, hook in HOOKS.items()
+            if hook.startswith((f"headway.adapters.{home}:", f"headway.adapters.{home}."))
+        )
         yield f"| found when the script imports | {', '.join(map(code, awaited))} |"
         for example in sorted(_EXAMPLES.glob(f"[0-9][0-9]-{name}")):
             yield f"| example | [{example.name}](../../examples/{example.name}) |"
