@@ -14,6 +14,7 @@ jax = pytest.importorskip("jax", reason="pip install --group frameworks")
 jnp = jax.numpy
 
 from headway.adapters import jax as adapter  # noqa: E402
+from headway.adapters.jax import orbax, profiler, results  # noqa: E402
 from headway.reporter.start import current_run  # noqa: E402
 
 
@@ -39,7 +40,7 @@ class Pending:
 
 
 def names(result: Any) -> set[str]:
-    return {name for name, _ in adapter._scalars(result)}
+    return {name for name, _ in results.scalars(result)}
 
 
 def test_scalars_are_found_in_what_steps_return() -> None:
@@ -116,16 +117,16 @@ def test_a_state_tells_where_it_begins(heard: Any) -> None:
     optax = pytest.importorskip("optax")
     params = {"w": jnp.ones(2)}
     state = train_state.TrainState.create(apply_fn=lambda: None, params=params, tx=optax.sgd(0.1))
-    assert adapter._steps_of((state.replace(step=jnp.int32(70)), jnp.ones(3))) == 70
-    assert adapter._steps_of((state, 3)) == 0
-    assert adapter._steps_of((params, jnp.ones(2))) == 0
-    assert adapter._steps_of((state.replace(step=70),)) == 70, "as a checkpoint may give it back"
-    assert adapter._steps_of(({"step": jnp.int32(9), "params": params},)) == 9
+    assert results.steps_of((state.replace(step=jnp.int32(70)), jnp.ones(3))) == 70
+    assert results.steps_of((state, 3)) == 0
+    assert results.steps_of((params, jnp.ones(2))) == 0
+    assert results.steps_of((state.replace(step=70),)) == 70, "as a checkpoint may give it back"
+    assert results.steps_of(({"step": jnp.int32(9), "params": params},)) == 9
     nnx = pytest.importorskip("flax.nnx")
     optimizer = nnx.Optimizer(nnx.Linear(2, 1, rngs=nnx.Rngs(0)), optax.sgd(0.1), wrt=nnx.Param)
-    assert adapter._steps_of((optimizer,)) == 0
+    assert results.steps_of((optimizer,)) == 0
     optimizer.step[...] = 12
-    assert adapter._steps_of((optimizer,)) == 12
+    assert results.steps_of((optimizer,)) == 12
 
 
 def test_a_second_training_goes_on_where_the_first_one_ended(heard: Any) -> None:
@@ -180,7 +181,7 @@ def test_steps_that_are_marked_for_the_profiler(
     cls = jax.profiler.StepTraceAnnotation
     for name in ("__init__", "__exit__"):
         monkeypatch.setattr(cls, name, getattr(cls, name))  # put back afterwards
-    adapter.hook_profiler(sys.modules["jax._src.profiler"])
+    profiler.hook(sys.modules["jax._src.profiler"])
     for number in range(first, first + 3):
         with jax.profiler.StepTraceAnnotation("train", step_num=number):
             pass
@@ -199,7 +200,7 @@ def test_saves_of_orbax_are_reported_once_they_are_complete(
     module = sys.modules["orbax.checkpoint.checkpoint_manager"]
     for name in ("save", "wait_until_finished", "close"):
         monkeypatch.setattr(module.CheckpointManager, name, getattr(module.CheckpointManager, name))
-    adapter.hook_orbax(module)
+    orbax.hook(module)
     step = adapter.watch(jax.jit(lambda x: x + 1))
     options = ocp.CheckpointManagerOptions(save_interval_steps=2)
     with ocp.CheckpointManager(tmp_path / "saved", options=options) as manager:

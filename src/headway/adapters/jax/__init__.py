@@ -16,13 +16,13 @@ when they are there. With no change to a script, under ``headway run``: the step
 from __future__ import annotations
 
 import functools
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from types import ModuleType
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from headway.adapters.base import About, Earlier, harmless
+from headway.adapters.jax.orbax import saves
+from headway.adapters.jax.results import part, scalars, steps_of
 from headway.reporter.notices import log
 from headway.reporter.slots import Layer
 
@@ -116,7 +116,7 @@ class Watched:
 
     @harmless
     def _look_at(self, result: Any) -> None:
-        self._paths = dict(_scalars(result)) or {"": ()}
+        self._paths = dict(scalars(result)) or {"": ()}
 
     @harmless
     def _completed(self, voice: Voice, result: Any) -> None:
@@ -124,12 +124,12 @@ class Watched:
         try:
             for name, path in self._paths.items():
                 if name:
-                    metrics[name] = functools.reduce(_part, path, result)
+                    metrics[name] = functools.reduce(part, path, result)
             if self._rate is not None:
                 metrics.setdefault("learning_rate", _Rate(self._rate, voice.last_step - self._before))
         finally:
             voice.step(**metrics)
-        _saves.look()
+        saves.look()
 
     def _begin(self, arguments: tuple[Any, ...]) -> Voice:
         from headway.reporter.start import speak
@@ -137,7 +137,7 @@ class Watched:
         told = dict(self._told)
         start, total = told.pop("start_step"), told.pop("total_steps")
         if start is None:
-            start, self._calls = divmod(_steps_of(arguments), self._each)
+            start, self._calls = divmod(steps_of(arguments), self._each)
         voice = self._voice = speak(ABOUT.layer, framework=ABOUT.framework, start_step=start, **told)
         self._before, _ = _earlier.begin(voice, start=start, total=total)
         voice.set_total(total and self._before + total)
@@ -170,19 +170,6 @@ def watch(
     return Watched(step, learning_rate, accumulation, told)
 
 
-def _scalars(result: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Name and place of the scalars in what a step returns: of mappings, and of what lies in a tuple."""
-    if isinstance(result, Mapping):
-        for name, value in result.items():
-            if isinstance(name, str) and _is_scalar(value):
-                yield name, (*path, name)
-    elif type(result) in (tuple, list):
-        for index, value in enumerate(result):
-            yield from _scalars(value, (*path, index))
-    elif _is_scalar(result):
-        yield "loss", path
-
-
 def _traced(args: Any, kwargs: Any) -> bool:
     import jax
 
@@ -190,117 +177,3 @@ def _traced(args: Any, kwargs: Any) -> bool:
         return False
     log.warning("a step that is watched within jax.jit is not counted: watch what jax.jit gives")
     return True
-
-
-def _part(whole: Any, key: Any) -> Any:
-    return whole[key]
-
-
-def _is_scalar(value: Any) -> bool:
-    kind = getattr(getattr(value, "dtype", None), "name", type(value).__name__)
-    return getattr(value, "shape", ()) == () and kind.startswith(("float", "bfloat"))
-
-
-@harmless
-def _look_for_step(arguments: tuple[Any, ...]) -> int | None:
-    for state in arguments:
-        step: Any = state.get("step") if isinstance(state, Mapping) else getattr(state, "step", None)
-        step = step.get_value() if hasattr(step, "get_value") else step  # a variable of nnx
-        if step is not None and not callable(step) and getattr(step, "is_ready", _at_once)():
-            return int(step)
-    return None
-
-
-def _at_once() -> bool:
-    return True
-
-
-def _steps_of(arguments: tuple[Any, ...]) -> int:
-    return _look_for_step(arguments) or 0
-
-
-class _Saves:
-    """Saves of Orbax, which may go on behind the training."""
-
-    def __init__(self) -> None:
-        self._pending: list[tuple[Any, dict[str, Any]]] = []
-
-    def add(self, manager: Any, step: int, seconds: float) -> None:
-        self._pending.append(
-            (manager, {"step": step, "seconds": seconds, "path": os.path.join(manager.directory, str(step))})
-        )
-
-    @harmless
-    def look(self) -> None:
-        """Reports what is complete by now."""
-        if not self._pending or any(manager.is_saving_in_progress() for manager, _ in self._pending):
-            return
-        from headway.reporter.start import current_run
-
-        pending, self._pending = self._pending, []
-        run = current_run()
-        for _, told in pending:
-            if run is not None:
-                run.checkpointed(**told)
-
-
-_saves = _Saves()
-
-
-def hook_orbax(module: ModuleType) -> None:
-    """Notices what is saved: called with ``orbax.checkpoint.checkpoint_manager``."""
-    cls = module.CheckpointManager
-    save_before = cls.save
-
-    @functools.wraps(save_before)
-    def save(self: Any, step: int, *args: Any, **kwargs: Any) -> Any:
-        _saves.look()
-        began = time.monotonic()
-        saved = save_before(self, step, *args, **kwargs)
-        if saved:
-            _saves.add(self, step, time.monotonic() - began)
-            _saves.look()
-        return saved
-
-    cls.save = save
-    for name in ("wait_until_finished", "close"):
-        setattr(cls, name, _then_look(getattr(cls, name)))
-
-
-def _then_look(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def looking(*args: Any, **kwargs: Any) -> Any:
-        result = method(*args, **kwargs)
-        _saves.look()
-        return result
-
-    return looking
-
-
-def hook_profiler(module: ModuleType) -> None:
-    """Counts the steps that a loop marks for JAX's profiler: called with ``jax._src.profiler``."""
-    cls = module.StepTraceAnnotation
-    init_before, exit_before = cls.__init__, cls.__exit__
-
-    @functools.wraps(init_before)
-    def init(self: Any, name: str, **kwargs: Any) -> None:
-        init_before(self, name, **kwargs)
-        self.headway_step = kwargs.get("step_num") if name.startswith("train") else None
-
-    def exits(self: Any, *error: Any) -> Any:
-        result = exit_before(self, *error)
-        if self.headway_step is not None and error[:1] in ((), (None,)):
-            _marked(self.headway_step)
-        return result
-
-    cls.__init__, cls.__exit__ = init, exits
-
-
-@harmless
-def _marked(number: int) -> None:
-    from headway.reporter.start import speak
-
-    # The first number tells how a loop counts: 1 is the first step of one that begins with 1.
-    voice = speak(ABOUT.layer, framework=ABOUT.framework, claims=False, start_step=number - (number == 1))
-    voice.step()
-    _saves.look()
