@@ -113,7 +113,8 @@ class AttemptState:
         wrote = [run for run in self.runs.values() if run.wrote]
         if len(wrote) > 1:
             lowest = min(run.rank for run in wrote)
-            return _succession(earliest_first([run for run in wrote if run.rank == lowest]))
+            runs = earliest_first([run for run in wrote if run.rank == lowest])
+            return _succession(runs, over=self.runner_ending is not None)
         if not wrote:
             stepped = [run for run in self.runs.values() if run.step is not None]
             return [min(stepped, key=lambda run: (run.rank, run.order))] if stepped else []
@@ -125,14 +126,16 @@ class AttemptState:
         return chain[-1] if chain else None
 
 
-def _succession(runs: list[RunState]) -> list[RunState]:
+def _succession(runs: list[RunState], *, over: bool) -> list[RunState]:
+    """Who wrote after whom; ``over``: all processes have ended, so that a run which said no more was killed before."""
     chain = [runs[0]]
     for run in runs[1:]:
         last = chain[-1]
         if last.ending is not None:
             follows = last.ending.how.kind not in _GOOD and run.first_seen > last.ending.at
         else:
-            follows = run.first_seen > last.spoke_at and run.spoke_at > last.spoke_at + SUCCESSION_SILENCE
+            silent = over or run.spoke_at > last.spoke_at + SUCCESSION_SILENCE
+            follows = run.first_seen > last.spoke_at and silent
         if follows:
             chain.append(run)
     return chain

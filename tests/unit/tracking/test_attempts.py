@@ -8,7 +8,7 @@ import pytest
 
 from headway.protocol.job import JobKey, State
 from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
-from headway.protocol.report import EndingKind, Envelope, Report, RunInfo
+from headway.protocol.report import Ending, EndingKind, Envelope, Report, RunInfo
 from headway.testing.reports import SyntheticRun, sdk_post, transformers_begin, transformers_last, transformers_post
 from headway.tracking.fold import Folded, fold_lifecycle, fold_registration, fold_report
 from headway.tracking.tracked import TrackedJob
@@ -188,6 +188,21 @@ def test_a_killed_script_started_again_takes_over_once_the_first_has_been_silent
     assert job.shown.progress.step == 300
     job.takes(again.at(330), after=30.0)
     assert job.shown.progress.step == 330
+
+
+def test_a_killed_script_that_its_launcher_started_again_for_a_short_while_has_written_to_the_end():
+    job = Tracked()
+    fold_registration(job.job, Registration(runner="runner", attempt="attempt-1"), job.now)
+    run, again = SyntheticRun("run-a", total=312), SyntheticRun("run-b", total=312)
+    job.takes(run.at(300))
+    job.takes(again.at(301), after=10.0)
+    job.takes(again.at(312))
+    job.takes(again.end(EndingKind.COMPLETED, 312))
+    ending = Ending(kind=EndingKind.COMPLETED, exit_code=0)
+    told = Lifecycle(kind=LifecycleKind.ENDED, runner="runner", attempt="attempt-1", ending=ending)
+    fold_lifecycle(job.job, told, job.now)
+    assert (job.shown.state, job.shown.progress.step, job.shown.progress.percent) == (State.COMPLETE, 312, 100)
+    assert not any(rank.auxiliary for rank in job.shown.ranks)
 
 
 def test_other_ranks_beat_and_never_move_progress():
