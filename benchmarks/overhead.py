@@ -70,7 +70,7 @@ def headway_reporter() -> Any:
     import headway
 
     run = headway.track(total_steps=10**9)
-    return (lambda _, loss, norm: run.step(loss=loss.detach(), learning_rate=1e-4, grad_norm=norm)), lambda: run.finish(
+    return (lambda _, loss, norm: run.step(loss=loss, learning_rate=1e-4, grad_norm=norm)), lambda: run.finish(
         timeout=0.2
     )
 

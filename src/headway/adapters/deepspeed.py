@@ -61,11 +61,14 @@ class _Engine:
 
     def voice_of(self, engine: Any, **told: Any) -> Voice | None:
         """The voice, if this is the engine that counts, which the first is that asks."""
+        voice = self.voice
+        if voice is not None and not voice.muted and not told and self._clock() is engine:
+            return voice
         from headway.reporter.start import current_run, speak
 
-        over = self.voice is not None and self.voice.muted and current_run() not in (None, self._run)
+        over = voice is not None and voice.muted and current_run() not in (None, self._run)
         if self._clock() is not None and not told and not over:
-            return self.voice if self._clock() is engine else None
+            return voice if self._clock() is engine else None
 
         schedule = getattr(engine, "lr_scheduler", None)
         if type(schedule).__module__.startswith("deepspeed."):

@@ -80,14 +80,7 @@ class Folder:
 
     def _fold_steps(self, steps: list[Entry], folded: Folded) -> None:
         cells: dict[str, Cell] = {}
-        columns: dict[str, list[Any]] = {}
-        for _, _, metrics in steps:
-            for name, value in metrics.items():
-                column = columns.get(name)
-                if column is None:
-                    columns[name] = [value]
-                else:
-                    column.append(value)
+        columns = _columns([entry[2] for entry in steps])
         for name, column in columns.items():
             if (cell := summarize(column)) is not None:
                 cells[name] = cell
@@ -145,6 +138,23 @@ class Folder:
         self._last = last
 
 
+def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """The values of each metric, in order of the steps that have it."""
+    if not rows:
+        return {}
+    try:
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+    except KeyError:
+        columns = {}
+    if sum(map(len, rows)) == len(rows) * len(columns):
+        return columns  # every step has the same, as nearly always
+    columns = {}
+    for row in rows:
+        for name, value in row.items():
+            columns.setdefault(name, []).append(value)
+    return columns
+
+
 def sample_cell(number: float) -> Cell:
     """The cell of a single value."""
     return Cell(number, bad=0 if math.isfinite(number) else 1)
@@ -152,6 +162,8 @@ def sample_cell(number: float) -> Cell:
 
 def summarize(values: Sequence[Any]) -> Cell | None:
     """Mean, count and squared deviations of plain numbers; those that are not finite are counted apart."""
+    if len(values) > 1 and set(map(type, values)) == {float} and (cell := _summarize_floats(values)) is not None:
+        return cell
     numbers = [value if type(value) is float else number_of(value) for value in values]
     known: list[float] = [number for number in numbers if number is not None]
     if not known:
@@ -169,6 +181,16 @@ def summarize(values: Sequence[Any]) -> Cell | None:
     except OverflowError:
         m2 = math.inf
     return Cell(mean, len(known), m2, bad)
+
+
+def _summarize_floats(values: Sequence[float]) -> Cell | None:
+    """The same where all are finite and of a usual size, as nearly always; None where they are not."""
+    try:
+        mean = math.fsum(values) / len(values)
+        m2 = math.fsum([(value - mean) * (value - mean) for value in values])
+    except (ValueError, OverflowError):  # infinite ones of both signs, or beyond all floats
+        return None
+    return Cell(mean, len(values), m2, 0) if math.isfinite(m2) else None
 
 
 def _mean(finite: list[float]) -> float:

@@ -9,38 +9,52 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.reporter.scalars import Kind, kind_of
+from headway.reporter.scalars import Kind, Samples
 
 
-class Notes(dict[str, tuple[Any, int]]):
-    """Name to (sum, how many)."""
+class Notes(dict[str, Any]):
+    """Name to value, or to the sum of several.
 
-    __slots__ = ("_kinds",)
+    Args:
+        samples: knows how values are treated.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_counts", "_samples")
+
+    def __init__(self, samples: Samples) -> None:
         super().__init__()
-        self._kinds: dict[type, Kind] = {}
+        self._samples = samples
+        self._counts: dict[str, int] = {}
+        """How many values there are, of names with more than one."""
 
-    def add(self, metrics: dict[str, Any]) -> None:
-        """Takes in values; what is no single number is left to the step that they go with."""
-        for name, value in metrics.items():
-            cls = value.__class__
-            kind = self._kinds.get(cls) or self._kinds.setdefault(cls, kind_of(cls))
-            if kind is Kind.TENSOR:
-                value = value.detach()  # noqa: PLW2901 - its graph must not live on
-                if value.is_cpu and value.numel() == 1:
-                    value = value.item()  # noqa: PLW2901 - it may be changed in place
-            elif kind is not Kind.PLAIN:
-                self[name] = (value, 1)
-                continue
-            if name in self:
-                total, count = self[name]
-                self[name] = (total + value, count + 1)
-            else:
-                self[name] = (value, 1)
+    def add(self, name: str, value: Any) -> None:
+        """Takes a value in; what is no single number is left to the step that it goes with."""
+        kind = self._samples.kind(value.__class__)
+        if kind is Kind.TENSOR:
+            value = value.detach()  # its graph must not live on
+            if value.is_cpu and value.numel() == 1:
+                value = value.item()  # it may be changed in place
+        if name in self and kind in (Kind.TENSOR, Kind.PLAIN):
+            self._counts[name] = self._counts.get(name, 1) + 1
+            self[name] = self[name] + value
+        else:
+            self.drop(name)
+            self[name] = value
 
-    def take(self) -> dict[str, Any]:
-        """The means, and begins anew."""
-        means = {name: total if count == 1 else total / count for name, (total, count) in self.items()}
+    def drop(self, name: str) -> None:
+        """Forgets what was said under a name."""
+        self.pop(name, None)
+        self._counts.pop(name, None)
+
+    def take(self, metrics: dict[str, Any]) -> dict[str, Any]:
+        """The means, and what the step itself says; begins anew."""
+        for name, count in self._counts.items():
+            self[name] = self[name] / count  # not in place: a tensor of integers has no room for a mean
+        taken = {**self, **metrics}
+        self.forget()
+        return taken
+
+    def forget(self) -> None:
+        """Begins anew."""
         self.clear()
-        return means
+        self._counts.clear()

@@ -210,7 +210,7 @@ class Reporter:
     def _place(self) -> None:
         if not self._placement.certain or self._slots.place is not None:
             self._placement = find_placement(told=self._slots.place)
-        self._slots.samples.wanted = self._placement.writer
+        self._slots.samples.want(self._placement.writer)
 
     def _send(self, now: float) -> float | None:
         """Reports, if this process has something to say; returns seconds to wait if that failed."""

@@ -81,7 +81,7 @@ def _side_stream(cuda: Any, device: Any) -> Any:
 class Samples:
     """Samples by metric, between the training threads and the reporter's, and the names of what was left out."""
 
-    __slots__ = ("_kinds", "_next", "flying", "left_out", "wanted")
+    __slots__ = ("_kinds", "_next", "flying", "left_out", "tensor", "wanted")
 
     def __init__(self) -> None:
         self.flying: dict[str, deque[Sample]] = {}
@@ -89,8 +89,24 @@ class Samples:
         """Metric to type name, of what cannot be a number."""
         self.wanted = True
         """False in a process that only beats: nothing is copied there."""
+        self.tensor: Any = _NoTensor
+        """``torch.Tensor``, once one was seen where values are wanted: callers read those on the CPU that have no dimension by
+        ``item()`` themselves, for next to a call of Python's the reading costs nothing."""
         self._next: dict[str, float] = {}
         self._kinds: dict[type, Kind] = {int: Kind.PLAIN, bool: Kind.PLAIN, float: Kind.PLAIN}
+
+    def want(self, wanted: bool) -> None:
+        """Says whether values are wanted from now on."""
+        self.wanted = wanted
+        if not wanted:
+            self.tensor = _NoTensor
+
+    def kind(self, cls: type) -> Kind:
+        """How values of a type are treated."""
+        kind = self._kinds.get(cls) or self._learn(cls)
+        if kind is _TENSOR and self.wanted and cls.__name__ == "Tensor":  # and no subclass, which may read otherwise
+            self.tensor = cls
+        return kind
 
     def sort_out(self, metrics: dict[str, Any], step: int, now: float, *, log: bool = False) -> None:
         """Leaves in ``metrics`` plain numbers only (in a log: samples too, for each of these is sent)."""
@@ -98,8 +114,7 @@ class Samples:
         dropped = None
         for name, value in metrics.items():
             cls = value.__class__
-            kind = kinds.get(cls) or self._learn(cls)
-            if kind is _PLAIN:
+            if kinds.get(cls) is _PLAIN or (kind := self.kind(cls)) is _PLAIN:
                 continue
             number: Any = None
             if self.wanted:
@@ -182,6 +197,10 @@ class Samples:
     def _learn(self, cls: type) -> Kind:
         kind = self._kinds[cls] = kind_of(cls)
         return kind
+
+
+class _NoTensor:
+    """Stands for ``torch.Tensor`` while none was seen."""
 
 
 _SKIPPED: Final = Sample(-1, 0.0, None)

@@ -61,6 +61,7 @@ class Lane:
         "epoch",
         "layer",
         "logged",
+        "muted",
         "numbered",
         "start_step",
         "total_epochs",
@@ -75,6 +76,8 @@ class Lane:
         self.unit = unit
         self.claims = claims
         self.entries: deque[Entry | LogEntry] = deque(maxlen=MOST_ENTRIES)
+        self.muted = False
+        """Nothing that it says of steps and metrics is heard any more, so that none of it need be found out."""
         self.numbered = False
         """The caller numbers the steps."""
         self.zero_based = False
@@ -99,6 +102,7 @@ class Lane:
 
     def mute(self) -> None:
         """It is not heard, for somebody further out counts; what it says may be dropped."""
+        self.muted = True
 
 
 class Slots:
@@ -110,7 +114,6 @@ class Slots:
     """
 
     __slots__ = (
-        "_heard",
         "checkpoint",
         "done",
         "framework",
@@ -123,6 +126,7 @@ class Slots:
         "samples",
         "saves",
         "scripted",
+        "settled",
         "stopped_by",
         "survey",
     )
@@ -130,7 +134,8 @@ class Slots:
     def __init__(self, start_step: int, unit: Unit) -> None:
         self.lanes: tuple[Lane, ...] = (Lane(Layer.SCRIPT, start_step, unit),)
         """From the outside in; the first is the script's."""
-        self._heard = self.lanes[0]
+        self.settled = self.lanes[0]
+        """Who was heard when that was last asked."""
         self.scripted = False
         """The script has called ``track()`` itself, so it counts for itself where no trainer or engine does."""
         self.framework: tuple[Layer, str] | None = None
@@ -138,7 +143,7 @@ class Slots:
         self.place: tuple[int, int] | None = None
         """Rank and number of processes, by the word of an adapter whose framework tells them to its own thread only."""
         self.samples = Samples()
-        self.notes = Notes()
+        self.notes = Notes(self.samples)
         """Values of the step in progress, for whoever completes it."""
         self.phase: Phase | None = None
         """As declared; None outside of any declared phase."""
@@ -181,7 +186,7 @@ class Slots:
         for lane in self.lanes:
             if not self._may_count(lane) or (heard.counts and lane.layer > heard.layer):
                 lane.mute()
-        self._heard = heard
+        self.settled = heard
         return heard
 
     def save_now(self) -> bool:
@@ -229,7 +234,7 @@ class Slots:
     @property
     def heard(self) -> Lane:
         """Whose steps are the run's: the outermost lane that counts; the script's while none does."""
-        return self._heard if self._heard.counts else self.listen()
+        return self.settled if self.settled.counts else self.listen()
 
     @property
     def entries(self) -> deque[Entry | LogEntry]:

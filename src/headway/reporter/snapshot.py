@@ -65,7 +65,8 @@ class Snapshot:
             self._best = done
         self._stall.observe(done, now, phase=self.phase)
         if folded.marks:
-            self.marks = (*self.marks, *((slots.count(step), at) for step, at in folded.marks))[-_MOST_MARKS:]
+            count = slots.heard.count
+            self.marks = (*self.marks, *((count(step), at) for step, at in folded.marks))[-_MOST_MARKS:]
         self._durations = [*self._durations, *folded.durations][-512:]
         self._eta.observe(done, at - self._origin, phase=self.phase, step_seconds=_median(folded.durations))
 

@@ -55,14 +55,10 @@ class Voice(Lane):
 
     def mute(self) -> None:
         """From now on it costs next to nothing and changes nothing; its steps are still counted."""
+        super().mute()
         self._append = _ignore
         self._samples = _UNWANTED
         self._notes = _NOTHING
-
-    @property
-    def muted(self) -> bool:
-        """Whether nothing that it says of steps and metrics is heard any more, so that none of it need be found out."""
-        return self._append is _ignore
 
     @property
     def heard(self) -> bool:
@@ -81,12 +77,16 @@ class Voice(Lane):
         try:
             step = self._step + 1 if step is None else self._number(step)
             self._step = step
-            if self._notes and self._slots.heard is self:
-                metrics = {**self._notes.take(), **metrics}
-            for value in metrics.values():
-                if value.__class__ is not float:
+            if self._notes and (self._slots.settled is self or self.heard):
+                metrics = self._notes.take(metrics)
+            tensor = self._samples.tensor
+            for name, value in metrics.items():
+                if value.__class__ is float:
+                    continue
+                if value.__class__ is not tensor or not value.is_cpu or value.dim():
                     self._samples.sort_out(metrics, step, _monotonic())
                     break
+                metrics[name] = value.item()
             self._append((step, _monotonic(), metrics))
         except Exception as error:  # noqa: BLE001 - never into training
             log.debug("a step was not taken in: %r", error)
@@ -99,14 +99,25 @@ class Voice(Lane):
                 micro-batch, goes with it as its mean.
         """
         try:
-            if self._slots.samples.wanted:
-                self._slots.notes.add(metrics)
+            notes, samples = self._slots.notes, self._slots.samples
+            for name, value in metrics.items():
+                if value.__class__ is samples.tensor and value.is_cpu and not value.dim():
+                    value = value.item()  # noqa: PLW2901 - it may be changed in place
+                elif not samples.wanted:
+                    break
+                elif value.__class__ is not float:
+                    notes.add(name, value)
+                    continue
+                if name in notes:
+                    notes.add(name, value)
+                else:
+                    notes[name] = value
         except Exception as error:  # noqa: BLE001 - never into training
             log.debug("a note was not taken in: %r", error)
 
     def take_back(self, name: str) -> None:
         """What was noted under this name does not go with the next step."""
-        self._notes.pop(name, None)
+        self._notes.drop(name)
 
     @property
     def noted(self) -> Iterable[str]:
@@ -115,7 +126,7 @@ class Voice(Lane):
 
     def discard(self) -> None:
         """The step in progress came to nothing, as one that overflowed: what was noted of it is dropped."""
-        self._slots.notes.clear()
+        self._slots.notes.forget()
 
     def log(self, step: int | None = None, epoch: float | None = None, **metrics: Any) -> None:
         """Records metrics as a point of its own, such as an evaluation. It completes no step.
@@ -134,7 +145,7 @@ class Voice(Lane):
                 step = operator.index(step)
                 self.logged = max(self.logged, step)
             now = _monotonic()
-            if metrics and self._append is not _ignore:
+            if metrics and not self.muted:
                 self._samples.sort_out(metrics, step, now, log=True)
                 self._append((step, now, metrics, True))
         except Exception as error:  # noqa: BLE001 - never into training
@@ -250,6 +261,6 @@ def _ignore(entry: object) -> None:
     """Takes the place of the queue in a voice that is not heard, and in a run that is switched off."""
 
 
-_NOTHING = Notes()
 _UNWANTED = Samples()
-_UNWANTED.wanted = False
+_UNWANTED.want(wanted=False)
+_NOTHING = Notes(_UNWANTED)

@@ -219,7 +219,7 @@ def test_a_log_waits_for_its_values_and_keeps_each(slots: Slots, device: Device,
 
 
 def test_a_process_that_only_beats_copies_nothing(slots: Slots, device: Device) -> None:
-    slots.samples.wanted = False
+    slots.samples.want(wanted=False)
     _step(slots, 1, 1.0, loss=device.scalar(1.0))
     folded = Folder(slots, origin=0.0).fold()
     assert device.copies == 0

@@ -59,11 +59,12 @@ class Steps:
         """After each step of any optimizer."""
         if self._compiling():
             return  # only traced; and nothing of ours may become part of a compiled step
-        if _is_filling(optimizer, kwargs):
+        if kwargs and _is_filling(optimizer, kwargs):
             self._filled = weakref.ref(optimizer)
             return
         try:
-            if _is_skipped(optimizer):
+            found = getattr(optimizer, "found_inf", None)
+            if found is not None and found.is_cpu and found:  # what a device found is not asked
                 self._skip()
                 return
             voice, made = self.voice, 1
@@ -76,26 +77,25 @@ class Steps:
                 if not made:
                     self._norms.clear()
                     return
+            told: dict[str, Any] = {}
+            if (rate := optimizer.param_groups[0].get("lr")) is not None:
+                told["learning_rate"] = rate
             if self._norms:
-                if len(self._norms) == 1:
-                    self._note(self._norms[0])
+                if len(self._norms) == 1 and _is_whole(norm := self._norms.pop()):
+                    if voice.muted:
+                        voice.note(grad_norm=norm)
+                    else:
+                        told["grad_norm"] = norm
                 self._norms.clear()
             if self._elsewhere:
                 self._elsewhere.clear()
-            if not voice.muted:
-                rate = optimizer.param_groups[0].get("lr")
-                number = None if made == 1 else voice.last_step + made
-                if rate is None:
-                    voice.step(number)
-                else:
-                    voice.step(number, learning_rate=rate)
+            voice.step(None if made == 1 else voice.last_step + made, **told)
         except Exception as error:  # noqa: BLE001 - never into training
             log.debug("a step of an optimizer was not taken in: %r", error)
 
     def clipped(self, norm: Any) -> None:
         """The norm of gradients; whose, the next step of an optimizer tells."""
-        placements = getattr(norm, "placements", ())
-        if len(self._norms) < 2 and all(placement.is_replicate() for placement in placements):
+        if len(self._norms) < 2:
             self._norms.append(norm)
 
     def framework(self, optimizer: Any) -> str:
@@ -142,12 +142,6 @@ class Steps:
 
         return current_run() not in (None, self._run)
 
-    def _note(self, norm: Any) -> None:
-        from headway.reporter.start import current_run
-
-        if (run := current_run()) is not None:
-            run.note(grad_norm=norm)
-
     def _skip(self) -> None:
         """A step came to nothing, and so did what is known of it."""
         self._norms.clear()
@@ -172,15 +166,14 @@ def compiling() -> bool:
 
 def _is_filling(optimizer: Any, kwargs: Any) -> bool:
     """Whether it is the step at a rate of 0 by which ``torch.distributed.checkpoint`` has an optimizer make its state."""
-    if not kwargs or kwargs.get("closure", _nothing) is not None:
+    if kwargs.get("closure", _nothing) is not None:
         return False
     return all(group.get("lr", 0.0) == 0.0 for group in optimizer.param_groups)
 
 
-def _is_skipped(optimizer: Any) -> bool:
-    """Whether a ``GradScaler`` had a fused optimizer skip this step, within its own kernel. What a device found is not asked."""
-    found = getattr(optimizer, "found_inf", None)
-    return found is not None and found.is_cpu and bool(found)
+def _is_whole(norm: Any) -> bool:
+    """Whether this process has all of it, and not a part of what lies on several devices."""
+    return type(norm).__name__ != "DTensor" or all(placement.is_replicate() for placement in norm.placements)
 
 
 def _nothing() -> None:
