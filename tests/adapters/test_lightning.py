@@ -88,7 +88,7 @@ def test_a_trainer_has_the_callback_by_itself_and_once(monkeypatch: pytest.Monke
     adapter.hook(module)
     for callbacks in ([], [adapter.HeadwayCallback()]):
         made = lightning.Trainer(accelerator="cpu", logger=False, callbacks=callbacks)
-        assert sum(isinstance(each, adapter._Listener) for each in made.callbacks) == 1
+        assert sum(isinstance(each, adapter.Listener) for each in made.callbacks) == 1
         assert isinstance(made.callbacks[-1], lightning.callbacks.ModelCheckpoint), "it stays the last"
 
 
