@@ -22,6 +22,10 @@ export function Overview({ seen }: { readonly seen: Seen<Job> }) {
   const { job } = seen;
   const heading = useId();
   const conditions = standing(job);
+  // A condition says the same with more beside it.
+  const warnings = job.warningMessages.filter(
+    ({ kind }) => kind !== "warning.pastTotal" || !conditions.some(({ type }) => type === "TotalWrong"),
+  );
   const calm = verdictText(job, conditions, seen.at, writer);
   return (
     <>
@@ -35,13 +39,13 @@ export function Overview({ seen }: { readonly seen: Seen<Job> }) {
       <section aria-label={t("job.figures")}>
         <Figures seen={seen} />
       </section>
-      {job.warningMessages.length > 0 && (
+      {warnings.length > 0 && (
         <section className="hw-part" aria-labelledby={heading}>
           <h3 id={heading} className="hw-fact-note">
             {t("job.warnings")}
           </h3>
           <ul className="hw-warnings">
-            {job.warningMessages.map((warning) => (
+            {warnings.map((warning) => (
               <li key={warning.text}>{messageText(warning, writer)}</li>
             ))}
           </ul>

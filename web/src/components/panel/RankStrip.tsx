@@ -77,7 +77,8 @@ function Standings({ ranks }: { readonly ranks: readonly Rank[] }) {
 function Scale({ by, ends }: { readonly by: HeatBy; readonly ends: readonly [number, number] | null }) {
   const { t, format } = useI18n();
   if (!ends) return <p className="hw-legend">{t("common.unknown")}</p>;
-  const write = (value: number) => (by === "step" ? format.count(value) : format.stepTime(value));
+  const write = (value: number) =>
+    by === "step" ? format.count(value) : by === "beat" ? format.span(value) : format.stepTime(value);
   return (
     <p className="hw-legend">
       {write(ends[0])}
