@@ -61,3 +61,26 @@ def test_checkpoint_pause_resume_and_stop(headway: Any, tmp_path: Path) -> None:
     lost = headway("resume", "steered")
     assert lost.returncode == 1
     assert "headway run --name steered -- " in lost.stderr
+
+
+DEAF = """
+import json, os, time, urllib.request
+metrics = [{"name": "current_step", "value": "1"}, {"name": "total_steps", "value": "9"}]
+token = open(os.environ["KUBEFLOW_TRAINER_SERVER_TOKEN"]).read()
+body = json.dumps({"trainerStatus": {"lastUpdatedTime": "2026-01-01T00:00:00Z", "metrics": metrics}}).encode()
+headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
+urllib.request.urlopen(urllib.request.Request(os.environ["KUBEFLOW_TRAINER_SERVER_URL"], body, headers), timeout=20)
+time.sleep(120)
+"""
+
+
+def test_a_request_that_was_refused_is_a_failure(headway: Any) -> None:
+    """Who writes `headway checkpoint x && …` relies on what was saved."""
+    runner = headway.start("run", "--name", "deaf", "--", sys.executable, "-c", DEAF)
+    headway.until("deaf", lambda job: job["progress"].get("step") == 1)
+    asked = headway("checkpoint", "deaf")
+    assert (asked.returncode, asked.stdout) == (1, "")
+    assert "local/deaf: no checkpoint: its client hears no requests" in asked.stderr
+    stopped = headway("stop", "deaf")
+    assert stopped.returncode == 0, stopped.stderr
+    runner.wait(20)

@@ -42,7 +42,7 @@ def checkpoint(
         namespace,
         lambda client, by: client.checkpoint(name, namespace=namespace, notice=notice, reason=reason, by=by),
         wait=wait,
-        done=lambda _: True,
+        done=lambda _, refused: not refused,
     )
 
 
@@ -63,7 +63,7 @@ def pause(
         namespace,
         lambda client, by: client.pause(name, namespace=namespace, notice=notice, grace=grace, reason=reason, by=by),
         wait=wait,
-        done=lambda job: job.state is State.PAUSED or job.state.ended,
+        done=lambda job, _: job.state is State.PAUSED or job.state.ended,
     )
 
 
@@ -74,7 +74,7 @@ def resume(name: Name, namespace: Namespace = LOCAL, reason: Reason = "", wait: 
         namespace,
         lambda client, by: client.resume(name, namespace=namespace, reason=reason, by=by),
         wait=wait,
-        done=lambda _: True,
+        done=lambda _, refused: not refused,
     )
 
 
@@ -96,14 +96,17 @@ def stop(
             name, namespace=namespace, save=save, notice=notice, grace=grace, reason=reason, by=by
         ),
         wait=wait,
-        done=lambda job: job.state.ended,
+        done=lambda job, _: job.state.ended,
     )
 
 
 def _act(
-    name: str, namespace: str, ask: Callable[[Client, str], Job], *, wait: bool, done: Callable[[Job], bool]
+    name: str, namespace: str, ask: Callable[[Client, str], Job], *, wait: bool, done: Callable[[Job, bool], bool]
 ) -> None:
-    """Asks, and waits until something came of it and the job is as it was meant to be."""
+    """Asks, and waits until something came of it and the job is as it was meant to be.
+
+    ``done`` says whether it is, by the job and whether the request was refused.
+    """
     import getpass
     import time
 
@@ -123,14 +126,15 @@ def _act(
         end = time.monotonic() + given + asked.grace + _SLACK
         while True:
             action = next((each for each in job.actions if each.id == asked.id), asked)
-            if action.carried_out is not None and (done(job) or action.carried_out is CarriedOut.REFUSED):
+            refused = action.carried_out is CarriedOut.REFUSED
+            if action.carried_out is not None and (refused or done(job, refused)):
                 break
             if time.monotonic() >= end:
                 terminal.complain(f"{key}: {asked.kind} was requested, but the job is still {job.state}")
                 raise typer.Exit(1)
             time.sleep(0.3)
             job = client.job(name, namespace=namespace)
-    if action.carried_out is CarriedOut.REFUSED and not done(job):
+    if refused and not done(job, refused):
         terminal.complain(f"{key}: no {asked.kind}: {action.outcome}")
         raise typer.Exit(1)
     terminal.say(f"{key}: {job.summary} ({action.outcome})")
