@@ -469,6 +469,15 @@ def test_verdicts_with_their_evidence_and_price() -> None:
         check(f"show-{job.verdict.value.lower()}.txt", text_of(page(seen(job), {}, view), 130))
 
 
+def test_what_a_list_is_sorted_by_is_shown() -> None:
+    jobs = [seen(job) for job in (PLATEAU, HEALTHY)]
+    narrow = View(now=NOW, width=40, fancy=False)
+    assert "SPENT" not in text_of(listing(jobs, narrow), 40)
+    shown = text_of(listing(jobs, narrow, needed="SPENT"), 40)
+    assert "SPENT" in shown
+    assert max(map(len, shown.splitlines())) <= 40
+
+
 def test_a_moment_in_the_evidence_is_told_as_one() -> None:
     silent = Condition(
         type=ConditionType.SILENT,

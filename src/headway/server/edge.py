@@ -64,7 +64,11 @@ class Edge:
 
 async def _refuse(send: Send) -> None:
     body = msgspec.json.encode(
-        status_object(Reason.FORBIDDEN, "the Host header names a host that this server does not answer for")
+        status_object(
+            Reason.FORBIDDEN,
+            "the Host header names a host that this server does not answer for; HEADWAY_SERVER_ALLOWED_HOSTS, set where it "
+            "is started, adds to those it does",
+        )
     )
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), NO_STORE]
     await send({"type": "http.response.start", "status": 403, "headers": [*headers, *SECURITY_HEADERS]})

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     Word = TypeVar("Word", bound=StrEnum)
 
+NEWEST_FIRST = "-createdAt"
+
 
 def ls(
     *,
@@ -36,7 +38,7 @@ def ls(
             help="createdAt, updatedAt, name, namespace, state, verdict, percent, eta or spent; "
             "with - before it, the other way round.",
         ),
-    ] = "-createdAt",
+    ] = NEWEST_FIRST,
     limit: Annotated[int, typer.Option(min=0, help="At most so many jobs; 0: all.")] = 0,
     json: Json = False,
 ) -> None:
@@ -45,7 +47,7 @@ def ls(
     import time
 
     from headway.cli import documents, terminal
-    from headway.cli.render.listing import listing
+    from headway.cli.render.listing import SORTED_BY, listing
     from headway.cli.render.view import Seen
     from headway.client.client import Client
     from headway.protocol.job import SORTABLE, JobQuery, State
@@ -71,7 +73,9 @@ def ls(
     if json:
         terminal.write(documents.strict_json(documents.jobs_document(found)) + "\n")
     elif found:
-        terminal.show(listing([Seen(job, now) for job in found], terminal.view(now), namespaces=all_namespaces))
+        needed = SORTED_BY.get(sort.removeprefix("-")) if sort != NEWEST_FIRST else None
+        seen = [Seen(job, now) for job in found]
+        terminal.show(listing(seen, terminal.view(now), namespaces=all_namespaces, needed=needed))
     else:
         terminal.note(_nothing(bool(state or verdict or tag or text), namespace, elsewhere))
 

@@ -154,6 +154,15 @@ COLUMNS = (
     Column("UPDATED", _updated, 5),
 )
 """What ``ls`` shows, from left to right."""
+SORTED_BY = {
+    "createdAt": "AGE",
+    "updatedAt": "UPDATED",
+    "spent": "SPENT",
+    "eta": "ETA",
+    "verdict": "VERDICT",
+    "percent": "PROGRESS",
+}
+"""The columns by which lists can be sorted and which may be left out otherwise."""
 
 LIVE_COLUMNS = (
     *COLUMNS[:6],
@@ -174,9 +183,15 @@ SUMMARY_COLUMNS = tuple(
 
 
 def listing(
-    jobs: Sequence[Seen], view: View, *, columns: Sequence[Column] = COLUMNS, namespaces: bool = False
+    jobs: Sequence[Seen],
+    view: View,
+    *,
+    columns: Sequence[Column] = COLUMNS,
+    namespaces: bool = False,
+    needed: str | None = None,
 ) -> list[Text]:
-    """A header line and one line a job, in columns that hold whatever the values are."""
+    """A header line and one line a job, in columns that hold whatever the values are; the one titled ``needed`` stays."""
+    columns = [replace(column, rank=0) if column.title == needed else column for column in columns]
     columns = (NAMESPACE, *columns) if namespaces else tuple(columns)
     if all(seen.job.ledger.spent.money is None for seen in jobs):
         columns = tuple(column for column in columns if column.cell is not _spent)
