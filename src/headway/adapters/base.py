@@ -7,6 +7,7 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, ParamSpec, TypeVar
@@ -93,6 +94,28 @@ class Earlier:
             voice  # else it takes up what was broken off, perhaps from further back: its numbers mean the same steps
         )
         return self.steps, self.epochs
+
+
+class Span:
+    """A phase of the training that begins in one call of a framework, and ends in another."""
+
+    def __init__(self) -> None:
+        self._phase: AbstractContextManager[None] | None = None
+
+    def __bool__(self) -> bool:
+        return self._phase is not None
+
+    def begin(self, voice: Voice, phase: str) -> None:
+        """A phase begins; one that had not ended has."""
+        self.end()
+        self._phase = voice.phase(phase)
+        self._phase.__enter__()
+
+    def end(self) -> None:
+        """The phase is over, if there was one."""
+        phase, self._phase = self._phase, None
+        if phase is not None:
+            phase.__exit__(None, None, None)
 
 
 def dialect_of(cls: type, framework: str) -> Dialect:

@@ -14,11 +14,10 @@ from __future__ import annotations
 import functools
 import os
 import time
-from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from headway.adapters.base import About, Earlier, dialect_of, harmless, telling
+from headway.adapters.base import About, Earlier, Span, dialect_of, harmless, telling
 from headway.reporter.settings import Settings
 from headway.reporter.slots import Layer
 from headway.reporter.start import speak
@@ -70,7 +69,7 @@ class _Listener:
         self._state: Any = None
         self._before = 0
         self._epochs_before = 0.0
-        self._during: AbstractContextManager[None] | None = None
+        self._span = Span()
         self._since = time.monotonic()
         self._loss: Any = None
         self._rate: Any = None
@@ -148,7 +147,7 @@ class _Listener:
 
     @harmless
     def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        if self._during is None and self._training(state) is not None:
+        if not self._span and self._training(state) is not None:
             self._enter("eval")
 
     @harmless
@@ -189,13 +188,10 @@ class _Listener:
 
     def _enter(self, phase: str) -> None:
         if self._voice is not None:
-            self._during = self._voice.phase(phase)
-            self._during.__enter__()
+            self._span.begin(self._voice, phase)
 
     def _leave(self) -> None:
-        during, self._during = self._during, None
-        if during is not None:
-            during.__exit__(None, None, None)
+        self._span.end()
         self._since = time.monotonic()
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import time
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
-from headway.adapters.base import Earlier, harmless
+from headway.adapters.base import Earlier, Span, harmless
 from headway.adapters.lightning.trainer import (
     callbacks_before,
     config_of,
@@ -42,7 +41,7 @@ class Listener:
         """Batches are counted, not the optimizer's steps."""
         self._training = False
         self._rate: Any = None
-        self._during: AbstractContextManager[None] | None = None
+        self._span = Span()
         self._evaluated: set[str] = set()
         """Names of metrics that validation logs."""
         self._trained: set[str] = set()
@@ -69,7 +68,7 @@ class Listener:
         """The fit is over, with an error or without."""
         if self._voice is not None and stage == "fit":
             vars(trainer).pop("save_checkpoint", None)
-            self._leave()
+            self._span.end()
             self._voice.loop_ended()
             self._voice, self._training = None, False
 
@@ -151,15 +150,14 @@ class Listener:
         """Announces the evaluation, so that it is not taken for a stall."""
         if self._voice is not None and not trainer.sanity_checking:
             self._trained = set(self._logged(trainer))
-            self._during = self._voice.phase("eval")
-            self._during.__enter__()
+            self._span.begin(self._voice, "eval")
 
     @harmless
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         """Tells what the evaluation has logged."""
         if self._voice is None or trainer.sanity_checking:
             return
-        self._leave()
+        self._span.end()
         if trainer.is_global_zero:
             found = {name: value for name, value in trainer.callback_metrics.items() if name not in self._trained}
             self._evaluated |= set(found)
@@ -175,11 +173,6 @@ class Listener:
         said = {"loss", *self._each_step}
         if found := {name: value for name, value in self._logged(trainer).items() if name not in said}:
             self._voice.log(self._before + self._seen, **found)
-
-    def _leave(self) -> None:
-        during, self._during = self._during, None
-        if during is not None:
-            during.__exit__(None, None, None)
 
     def _number(self, trainer: Any) -> int:
         return int(trainer.fit_loop.total_batch_idx + 1 if self._batches else trainer.global_step)
