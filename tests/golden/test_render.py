@@ -478,6 +478,23 @@ def test_what_a_list_is_sorted_by_is_shown() -> None:
     assert max(map(len, shown.splitlines())) <= 40
 
 
+def test_figures_are_shown_however_long_the_name_of_a_metric() -> None:
+    job = replace(HEALTHY, metrics={"m" * 100: 0.4321}, best={})
+    text = text_of(page(seen(job), {}, View(now=NOW, width=60, fancy=False)), 60)
+    assert "0.4321" in text
+    assert max(map(len, text.splitlines())) <= 60
+
+
+def test_what_a_complete_run_said_of_its_end_is_shown() -> None:
+    ending = Ending(
+        kind=EndingKind.EARLY_STOPPED, step=400, total_steps=1000, exit_code=0, message="no better for 5 evaluations"
+    )
+    text = text_of(
+        page(seen(replace(HEALTHY, state=State.COMPLETE, ending=ending)), {}, View(now=NOW, fancy=False)), 130
+    )
+    assert text.splitlines()[-2:] == ["Ending", "  message        no better for 5 evaluations"]
+
+
 def test_a_moment_in_the_evidence_is_told_as_one() -> None:
     silent = Condition(
         type=ConditionType.SILENT,

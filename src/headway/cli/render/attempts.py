@@ -85,12 +85,13 @@ def actions_section(sheet: Sheet, seen: Seen) -> None:
 
 
 def ending_section(sheet: Sheet, seen: Seen) -> None:
-    """How a job ended that did not complete, with the last lines of its log."""
+    """How a job ended: what it said of it and, if it did not complete, the last lines of its log."""
     ending = seen.job.ending
-    if ending is None or seen.job.state is State.COMPLETE:
+    if ending is None:
         return
+    complete = seen.job.state is State.COMPLETE
     facts = [
-        ("exit code", None if ending.exit_code is None else str(ending.exit_code)),
+        ("exit code", None if complete or ending.exit_code is None else str(ending.exit_code)),
         ("signal", ending.signal),
         ("exception", ending.exception),
         ("message", ending.message),
@@ -100,7 +101,7 @@ def ending_section(sheet: Sheet, seen: Seen) -> None:
         for label, text in facts:
             if text:
                 sheet.pair(label, text)
-    if ending.log_tail:
+    if ending.log_tail and not complete:
         sheet.heading("Last lines of the log")
         for line in ending.log_tail[-_LOG_LINES:]:
             sheet.line("  ", Text(words.clean_log(line), "dim" if sheet.view.fancy else ""))

@@ -13,6 +13,8 @@ from headway.cli.render.view import View
 
 _INDENT = "  "
 _LABEL = 13
+_NARROWEST = 16
+"""How far a table's first column gives way."""
 
 
 class Sheet:
@@ -59,13 +61,18 @@ class Sheet:
             self.line(indent, Text(part, style))
 
     def table(self, titles: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> None:
-        """A small table, each column as wide as its longest cell."""
+        """A small table, each column as wide as its longest cell; the first gives way where the width does not suffice."""
         cells = [[each if isinstance(each, Text) else Text(words.clean(each)) for each in row] for row in rows]
         header = [Text(title, "dim" if self.view.fancy else "") for title in titles]
         widths = [max(cell_len(row[index].plain) for row in [header, *cells]) for index in range(len(titles))]
+        if self.view.width is not None:
+            over = len(_INDENT) + sum(widths) + 2 * (len(widths) - 1) - self.view.width
+            widths[0] = max(min(widths[0], _NARROWEST), widths[0] - max(0, over))
         for row in [header, *cells]:
             line = Text(_INDENT)
             for index, cell in enumerate(row):
+                if index == 0:
+                    cell.truncate(widths[0], overflow="ellipsis" if self.view.unicode else "crop")
                 line.append_text(cell)
                 if index < len(row) - 1:
                     line.append(" " * (widths[index] - cell_len(cell.plain) + 2))
