@@ -54,8 +54,7 @@ def check(
 ) -> None:
     """Say whether the run that wrote FILE was learning, and since when not: as an online watcher would have seen it.
 
-    Exit code: 0 healthy, 3 with a warning or critical condition at the end, 2 for a file that cannot be read
-    or judged.
+    Exit code: 0 healthy, 3 with a warning or critical condition at the end, 2 for a file that cannot be read or judged.
     """
     from headway.cli import documents, terminal
     from headway.cli.render.judgement import judgement, named

@@ -16,7 +16,7 @@ app = typer.Typer(help="Start, stop and look at the server of this machine.", no
 
 @app.command()
 def start() -> None:
-    """Start the server in the background, unless it runs already. ``headway run`` does so by itself."""
+    """Start the server in the background, unless it runs already. headway run does so by itself."""
     from headway.cli import terminal
     from headway.client.local_server import ensure_server, server_status
 
