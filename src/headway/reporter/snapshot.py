@@ -65,8 +65,8 @@ class Snapshot:
             self._best = done
         self._stall.observe(done, now, phase=self.phase)
         if folded.marks:
-            count = slots.heard.count
-            self.marks = (*self.marks, *((count(step), at) for step, at in folded.marks))[-_MOST_MARKS:]
+            first = slots.heard.zero_based  # not as the lane counts now: it may have logged at a later step meanwhile
+            self.marks = (*self.marks, *((step + first, at) for step, at in folded.marks))[-_MOST_MARKS:]
         self._durations = [*self._durations, *folded.durations][-512:]
         self._eta.observe(done, at - self._origin, phase=self.phase, step_seconds=_median(folded.durations))
 

@@ -76,6 +76,7 @@ def test_what_is_logged_before_the_first_look_is_no_start(desk: Desk) -> None:
     desk.points()
     assert desk.snapshot.phase == "train"
     assert desk.snapshot.progress(1.0).last_step_age is not None
+    assert [step for step, _ in desk.snapshot.marks] == [1, 2, 3], "what the pace of the next steps is judged by"
 
 
 def test_the_script_goes_before_every_other_once_it_steps(desk: Desk) -> None:
