@@ -15,6 +15,7 @@ from typing import Any
 
 from headway.protocol.report import Ending, EndingKind
 from headway.reporter.c_signals import CHandler, address_of, previous_handler, put
+from headway.reporter.countdown import Countdown
 from headway.reporter.endings import ending_of, exit_code
 from headway.reporter.notices import log
 from headway.reporter.run import Run
@@ -35,6 +36,7 @@ class Hooks:
         self._address: int | None = None
         """Where the operating system goes on SIGTERM, once our handler is in place."""
         self._watch: SignalWatch | None = None
+        self._countdown: Countdown | None = None
         self._dying = False
         self._waiting_signal: int | None = None
         self._previous_excepthook = sys.excepthook
@@ -60,7 +62,7 @@ class Hooks:
         reporter = self._run._reporter
         if reporter is None:
             return
-        countdown = reporter.countdown
+        countdown = self._countdown = reporter.countdown
         try:
             watch = SignalWatch(
                 signal.SIGTERM,
@@ -138,23 +140,27 @@ class Hooks:
             return
         if ours and not self._dying:
             self._dying = True
+            if self._countdown is not None:
+                self._countdown.begin()
             run._end(Ending(kind=EndingKind.CANCELLED, signal=run._signal))
         _die_of(number)
 
-    def _act_for_main(self) -> None:
+    def _act_for_main(self, came_at: float) -> None:
         """Called on the watching thread: SIGTERM came, and the main thread is in a call from which it does not come round."""
         run = self._run
         if signal.getsignal(signal.SIGTERM) != self._on_signal or callable(self._previous_signal):
             return  # somebody else decides what it means, and can do so on the main thread only
         run._signal = signal.SIGTERM.name
+        if self._countdown is not None:
+            self._countdown.begin(came_at)
         if not run._heed(run._signal):
             self._give_up("it did not come round to it")
 
     def _give_up(self, why: str) -> None:
         """Called on another thread, since the main one may hang: the process ends now as the signal would have ended it."""
         run = self._run
-        if run._signal is None or callable(self._previous_signal) or os.getpid() != self._pid:
-            return  # no signal of its own, or somebody else decides what it means
+        if run._signal is None or self._dying or callable(self._previous_signal) or os.getpid() != self._pid:
+            return  # no signal of its own, it is ending already, or somebody else decides what it means
         if (reporter := run._reporter) is not None:
             reporter.stands = lambda: True
         why = f"{why}; its main thread stood in {place_of(threading.main_thread().ident)}"

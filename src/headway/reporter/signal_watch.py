@@ -4,8 +4,8 @@ Python runs a signal's handler on its main thread, between two of its instructio
 signal's number to a wakeup descriptor, if it has one, from wherever the signal arrived. Ours is one end of a socket, and a thread
 waits at the other::
 
-    signal ──► interpreter's own C handler ──► socket ──► this thread ──► the main one has not come round to it? overdue()
-                        └──► main thread's handler, once it runs again ──► handled()
+    signal ──► interpreter's own C handler ──► socket ──► this thread ──► the main one has not come round to it? overdue
+                        └──► main thread's handler, once it runs again ──► handled
 
 The kernel says with each byte which process wrote it, so a forked child that has inherited the socket is never mistaken for this
 process. There is one wakeup descriptor in an interpreter: where somebody has set one (an event loop with signal handlers), it is
@@ -44,7 +44,8 @@ class SignalWatch:
 
     Args:
         number: the signal.
-        overdue: called on the watching thread when it came and the main thread has not run its handler within a second.
+        overdue: called on the watching thread when it came and the main thread has not run its handler within a second; gets the
+            monotonic time at which it came.
         due_at: the monotonic time at which ``due`` is to be called; None: not yet.
         due: called on the watching thread when that time has come, once.
     """
@@ -53,7 +54,7 @@ class SignalWatch:
         self,
         number: int,
         *,
-        overdue: Callable[[], None],
+        overdue: Callable[[float], None],
         due_at: Callable[[], float | None],
         due: Callable[[], None],
     ) -> None:
@@ -191,7 +192,7 @@ class SignalWatch:
             self._told = False
         elif not self._told and now >= self._since + _MAIN_SECONDS:
             self._told = True
-            self._overdue()
+            self._overdue(self._since)
         due_at = self._due_at()
         if not self._over and due_at is not None and now >= due_at:
             self._over = True
