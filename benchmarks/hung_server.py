@@ -85,7 +85,8 @@ def main() -> int:
     if arguments.quick:
         arguments.rounds = 1
 
-    from headway.testing.servers import ScriptedServer, black_hole, refused_url
+    from headway.testing.servers import ScriptedServer
+    from headway.testing.sockets import black_hole, refused_url
 
     rows: dict[str, dict[str, float]] = {}
     with ExitStack() as stack:

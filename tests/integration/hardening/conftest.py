@@ -8,28 +8,25 @@ import socket
 import subprocess
 import sys
 import textwrap
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from headway.reporter.discovery import ServerRecord, find_server
 from headway.reporter.folders import Folders
+from headway.testing.sockets import Listener
 from headway.testing.waiting import wait_until
 
 
-class Stranger:
+class Stranger(Listener):
     """A program that took a port over, and answers whatever it is asked with 200 and ``answer``. Keeps every byte it gets."""
 
     def __init__(self, port: int = 0, answer: bytes = b"{}") -> None:
         self._answer = answer
         self._heard: list[bytes] = []
-        self._listener = socket.create_server(("127.0.0.1", port))
-        self.port: int = self._listener.getsockname()[1]
-        self._connections: list[socket.socket] = []
-        threading.Thread(target=self._accept, name="stranger", daemon=True).start()
+        super().__init__(self._respond, port)
 
     @property
     def heard(self) -> bytes:
@@ -41,30 +38,7 @@ class Stranger:
         """How many requests it got."""
         return self.heard.count(b" HTTP/1.1\r\n")
 
-    def close(self) -> None:
-        for each in (self._listener, *self._connections):
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            each.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            self._connections.append(connection)
-            threading.Thread(target=self._serve, args=(connection,), name="stranger", daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
+    def _respond(self, connection: socket.socket) -> None:
         try:
             while received := connection.recv(65536):
                 self._heard.append(received)

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -19,6 +19,7 @@ import pytest
 from headway.client.client import Client
 from headway.protocol.job import State
 from headway.testing.live import LiveServer, live_server
+from headway.testing.sockets import Listener
 
 LOOP = """
 import sys, time, headway
@@ -30,7 +31,7 @@ run.finish()
 """
 
 
-class Way:
+class Way(Listener):
     """Passes connections on to a port of this machine; what comes in may be TLS, and ends here."""
 
     def __init__(self, to: str, certificate: tuple[Path, Path] | None = None, port: int = 0) -> None:
@@ -39,45 +40,20 @@ class Way:
         if certificate is not None:
             self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self._context.load_cert_chain(*certificate)
-        self._listener = socket.create_server(("127.0.0.1", port))
-        self.port: int = self._listener.getsockname()[1]
         self.passed = bytearray()
         """What was passed on to the server, in the open."""
-        self._open: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def close(self) -> None:
-        """Cuts everything."""
-        for each in (self._listener, *self._open):
-            with contextlib.suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                incoming, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._join, args=(incoming,), daemon=True).start()
+        super().__init__(self._join, port)
 
     def _join(self, incoming: socket.socket) -> None:
-        self._open.append(incoming)
         try:
             if self._context is not None:
                 incoming = self._context.wrap_socket(incoming, server_side=True)
-                self._open.append(incoming)
+                self.opened(incoming)
             outgoing = socket.create_connection(self._to)
         except OSError:
             incoming.close()
             return
-        self._open.append(outgoing)
+        self.opened(outgoing)
         threading.Thread(target=self._pass, args=(outgoing, incoming, None), daemon=True).start()
         self._pass(incoming, outgoing, self.passed)
 

@@ -8,7 +8,8 @@ import statistics
 import pytest
 
 from headway.reporter.transports.spool import read_spool
-from headway.testing.servers import ScriptedServer, black_hole
+from headway.testing.servers import ScriptedServer
+from headway.testing.sockets import black_hole
 
 LOOP = """
     import sys, time, headway

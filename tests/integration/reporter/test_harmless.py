@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from headway.testing.servers import ScriptedServer, black_hole
+from headway.testing.servers import ScriptedServer
+from headway.testing.sockets import black_hole
 
 LOOP = """
 import json, time, headway

@@ -14,7 +14,7 @@ import pytest
 
 from headway.client.client import Client
 from headway.protocol.job import State
-from headway.testing.servers import black_hole, refused_url
+from headway.testing.sockets import black_hole, refused_url
 
 KUBEFLOW = """
 from kubeflow.trainer import update_trainjob_status

@@ -19,7 +19,8 @@ from headway.runner.answers import Answers
 from headway.runner.relay.forwarder import Forwarder
 from headway.runner.relay.queue import Queued, ReportQueue
 from headway.runner.relay.server import Relay
-from headway.testing.servers import ScriptedServer, black_hole
+from headway.testing.servers import ScriptedServer
+from headway.testing.sockets import black_hole
 
 KEY = JobKey("local", "job")
 
