@@ -34,6 +34,8 @@ _MOST_BYTES: Final = 256
 _HANDLED: Final = b"\xff"
 _LOOK: Final = b"\0"
 """What we say ourselves; everything else is a signal's number."""
+_PAUSE: Final = 0.05
+"""Seconds between two looks at signals that mean nothing here: a timer may send a thousand a second."""
 
 _left_open: list[int] = []
 """Our descriptors of earlier watches that the interpreter may still have."""
@@ -184,6 +186,8 @@ class SignalWatch:
                 self._since = self._since or time.monotonic()
             elif byte == _HANDLED[0]:
                 self._since = None
+        if not {self._number, *_HANDLED, *_LOOK}.intersection(said):
+            time.sleep(_PAUSE)
 
     def _turn(self, now: float) -> None:
         if self._unheard:

@@ -149,6 +149,28 @@ def test_what_the_interpreter_had_is_put_back(script) -> None:
     assert done.out.split() == ["True", "-1", "True", "True", "True", "-1"], done.err
 
 
+def test_a_timer_of_the_users_wakes_the_watch_twenty_times_a_second_at_most(script) -> None:
+    done = script.run(
+        """
+        import signal, time, headway
+        from headway.reporter.signal_watch import SignalWatch
+        heard, hear, alarms = [], SignalWatch._hear, []
+        SignalWatch._hear = lambda self, wait: (heard.append(time.monotonic()), hear(self, wait))
+        signal.signal(signal.SIGALRM, lambda *_: alarms.append(1))
+        run = headway.track()
+        began = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        while len(alarms) < 300:
+            time.sleep(0.01)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        print(1 < len(heard) <= 3 + (time.monotonic() - began) / 0.05)
+        run.finish()
+        """
+    )
+    assert done.out.split() == ["True"], done.err
+    assert done.err == ""
+
+
 def test_a_child_that_dies_of_the_signal_is_not_taken_for_its_parent(script, server: ScriptedServer) -> None:
     """Forked by a library, so that no hook of Python's is run in the child, which has the parent's handler and descriptor."""
     process = script.start(
