@@ -25,6 +25,7 @@ from urllib.parse import quote
 
 import headway
 from headway.client.client import FINISHED, Client
+from headway.client.endpoint import checked
 from headway.client.operations import segment, status_path
 from headway.client.until import Until
 from headway.protocol.job import Job, JobKey
@@ -62,12 +63,14 @@ def environment(
         environ: the environment that is meant.
 
     Raises:
+        SettingsError: ``url`` is no HTTP address.
         UnavailableError: the server cannot be reached.
     """
+    given = None if url is None else checked(url)
     with _client(client) as server:
         key = JobKey(namespace, name)
         token = server.token(name, namespace=namespace)
-        base = (url or server.url).rstrip("/")
+        base = given or server.url
     variables = {
         "HEADWAY_URL": base,
         "HEADWAY_TOKEN": token,

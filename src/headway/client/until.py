@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,9 +42,13 @@ class Until:
         return self.test(job, now)
 
     def __or__(self, other: Until) -> Until:
+        if not isinstance(other, Until):
+            return NotImplemented
         return Until(lambda job, now: self(job, now) or other(job, now), f"({self.text} or {other.text})")
 
     def __and__(self, other: Until) -> Until:
+        if not isinstance(other, Until):
+            return NotImplemented
         return Until(lambda job, now: self(job, now) and other(job, now), f"({self.text} and {other.text})")
 
     def __str__(self) -> str:
@@ -57,11 +62,21 @@ class MetricValue:
     name: str
 
     def below(self, limit: float) -> Until:
-        """Whether it is less than ``limit``."""
+        """Whether it is less than ``limit``.
+
+        Raises:
+            InvalidError: that is no number.
+        """
+        limit = _number(limit, "limit")
         return Until(lambda job, _: any(value < limit for value in self._values(job)), f"{self.name} below {limit:g}")
 
     def above(self, limit: float) -> Until:
-        """Whether it is more than ``limit``."""
+        """Whether it is more than ``limit``.
+
+        Raises:
+            InvalidError: that is no number.
+        """
+        limit = _number(limit, "limit")
         return Until(lambda job, _: any(value > limit for value in self._values(job)), f"{self.name} above {limit:g}")
 
     def _values(self, job: Job) -> list[float]:
@@ -80,8 +95,10 @@ def state(*states: State | str) -> Until:
     """The job is in one of these states, such as ``"Running"`` or ``"Paused"``.
 
     Raises:
-        InvalidError: there is no such state.
+        InvalidError: there is no such state, or none is named.
     """
+    if not states:
+        raise InvalidError(f"no state is named; there are {', '.join(State)}")
     wanted = frozenset(_member(State, each, "state") for each in states)
     return Until(lambda job, _: job.state in wanted, " or ".join(sorted(wanted)))
 
@@ -115,7 +132,12 @@ def metric(name: str) -> MetricValue:
 
 
 def step(number: int) -> Until:
-    """The job has made this step."""
+    """The job has made this step.
+
+    Raises:
+        InvalidError: that is no number.
+    """
+    _number(number, "step")
     return Until(lambda job, _: job.progress.step is not None and job.progress.step >= number, f"step {number}")
 
 
@@ -125,14 +147,25 @@ def seconds(duration: str | float | timedelta) -> float:
     Raises:
         InvalidError: it is none.
     """
-    if isinstance(duration, timedelta):
-        return duration.total_seconds()
     if isinstance(duration, str):
         text = duration.strip()
         if not _DURATION.fullmatch(text):
             raise InvalidError(f"{duration!r} is no duration; one looks like 90s, 15 min, 1h30m or 2d")
         return sum(float(number) * _UNITS[unit.lower()] for number, unit in _PART.findall(text))
-    return float(duration)
+    length = duration.total_seconds() if isinstance(duration, timedelta) else _number(duration, "duration")
+    if not 0 <= length < math.inf:
+        raise InvalidError(f"{duration!r} is no duration: it is not from 0 to any number of seconds")
+    return length
+
+
+def _number(value: float, what: str) -> float:
+    try:
+        number = math.nan if isinstance(value, (bool, str)) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if math.isnan(number):
+        raise InvalidError(f"{value!r} is no {what}: a number is needed")
+    return number
 
 
 def _member(kind: type[Word], word: Word | str, what: str) -> Word:

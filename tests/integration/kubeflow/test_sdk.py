@@ -13,6 +13,7 @@ import pytest
 
 from headway import Client, until
 from headway.client import kubeflow
+from headway.errors import SettingsError
 from headway.hub.hub import HubSettings
 from headway.protocol.action import CarriedOut
 from headway.protocol.job import Job, State
@@ -116,6 +117,8 @@ def test_the_environment_is_all_that_a_bare_interpreter_needs(server: LiveServer
         job = client.job("a job/with <odd> names")
     assert (job.state, job.progress.percent, job.metrics) == (State.COMPLETE, 100, {"loss": 0.5})
     assert kubeflow.environment("another")["PYTHONPATH"] == environ["PYTHONPATH"]
+    with pytest.raises(SettingsError, match="no server address"):
+        kubeflow.environment("another", url="host.docker.internal:7447")
 
 
 def test_in_a_container_only_the_address_counts(server: LiveServer) -> None:

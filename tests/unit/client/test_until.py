@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -163,3 +164,29 @@ def test_a_server_that_goes_away_is_waited_for_but_not_one_that_never_was_there(
     assert waiting.pause(gone) == 7.0
     assert 0 < waiting.pause(UnavailableError("gone")) <= 1.0
     assert waiting.pause(None) == 0.0
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: until.step("20"),  # type: ignore[arg-type]
+        lambda: until.step(math.nan),  # type: ignore[arg-type]
+        lambda: until.metric("loss").below(math.nan),
+        lambda: until.metric("loss").above(None),  # type: ignore[arg-type]
+        lambda: until.condition("Plateaued", for_=-3),
+        lambda: until.condition("Plateaued", for_=timedelta(seconds=-1)),
+        lambda: until.condition("Plateaued", for_=math.inf),
+        until.state,
+    ],
+)
+def test_what_can_never_be_is_said_at_once(ask: Callable[[], Until]) -> None:
+    with pytest.raises(InvalidError):
+        ask()
+
+
+@pytest.mark.parametrize("other", [3, "Paused", None])
+def test_a_question_goes_with_questions_only(other: object) -> None:
+    with pytest.raises(TypeError):
+        until.finished() | other  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        until.finished() & other  # type: ignore[operator]
