@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Final
 
 from headway.protocol.report import Ending, EndingKind
 from headway.reporter.c_signals import CHandler, address_of, previous_handler, put
@@ -21,6 +21,8 @@ from headway.reporter.notices import log
 from headway.reporter.run import Run
 from headway.reporter.signal_watch import SignalWatch
 from headway.reporter.stacks import place_of
+
+_SAY_SECONDS: Final = 0.5
 
 
 class Hooks:
@@ -164,7 +166,7 @@ class Hooks:
         if (reporter := run._reporter) is not None:
             reporter.stands = lambda: True
         why = f"{why}; its main thread stood in {place_of(threading.main_thread().ident)}"
-        log.warning("the process got %s, and ends: %s", run._signal, why)
+        _say(f"the process got {run._signal}, and ends: {why}")
         run._end(Ending(kind=EndingKind.CANCELLED, signal=run._signal, message=why))
         while run._ending_now:  # on another thread
             time.sleep(0.01)
@@ -221,6 +223,13 @@ def _die_of_what_is_owed() -> None:
 
 
 atexit.register(_die_of_what_is_owed)  # before a script registers anything, so that it comes after all of that
+
+
+def _say(text: str) -> None:
+    """Warns, but does not wait for it: whoever hangs may hold the log's lock, or its far end may read no more."""
+    thread = threading.Thread(target=log.warning, args=("%s", text), name="headway-log", daemon=True)
+    thread.start()
+    thread.join(_SAY_SECONDS)
 
 
 def _die_of(number: int) -> None:

@@ -52,6 +52,14 @@ def test_a_loop_that_does_not_listen_ends_as_by_default(script, server: Scripted
     assert "in stuck" in stacks(server)[-1]
 
 
+def test_one_that_hangs_with_the_lock_of_the_log_ends_all_the_same(script, server: ScriptedServer) -> None:
+    process = begin(script, ask="__import__('logging').lastResort.acquire()")
+    process.terminate()
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGTERM, err
+    assert [ending["signal"] for ending in server.endings()] == ["SIGTERM"]
+
+
 def test_one_that_listens_gets_its_time_is_told_of_at_once_and_then_ended(
     script, server: ScriptedServer, wait_until
 ) -> None:
