@@ -18,13 +18,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from headway.hub.settings import HubSettings
 from headway.protocol.report import Checkpoint, EndingKind
-from headway.testing.fleet import Fleet
+from headway.testing.fleet import PATIENT, Fleet
 from headway.testing.live import live_server
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-PATIENT = HubSettings(heartbeat=3600.0)
 SIZE = {"width": 1440, "height": 860}
 NAMES = ("llama-8b-sft", "bert-mnli", "gpt2-pretrain", "whisper-small", "vit-drowsy", "qlora-alpaca")
 MORE = ("swin-woody", "xlmr-ner", "ppo-hopper", "mt5-ar-en", "wav2vec-libri", "yolo-wheat")

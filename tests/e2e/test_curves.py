@@ -10,17 +10,14 @@ from urllib.parse import parse_qs, urlencode
 
 import pytest
 
-from headway.hub.settings import HubSettings
 from headway.protocol.history import SeriesQuery
 from headway.protocol.job import JobKey
 from headway.protocol.lifecycle import LifecycleKind
 from headway.protocol.report import Checkpoint, EndingKind
-from headway.testing.fleet import Fleet
+from headway.testing.fleet import PATIENT, Fleet
 from headway.testing.live import live_server
 from headway.testing.waiting import wait_until
 
-PATIENT = HubSettings(heartbeat=600.0)
-"""No runner stands behind these jobs: nothing is lost for want of its word."""
 LEARNER = "/?" + urlencode({"job": "nlp/learner", "tab": "curves"})
 RUNS = "/compare?" + urlencode({"job": ["nlp/learner", "nlp/better", "vision/broken"]}, doseq=True)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from headway.hub.settings import HubSettings
 from headway.protocol.job import JobKey, Spec
 from headway.protocol.lifecycle import Lifecycle, LifecycleKind, Registration
 from headway.protocol.report import Ending, EndingKind, RunInfo
@@ -12,6 +13,8 @@ from headway.testing.live import LiveServer
 from headway.testing.reports import SyntheticRun
 
 RUNNER, ATTEMPT = "runner-1", "attempt-1"
+PATIENT: Final = HubSettings(heartbeat=3600.0)
+"""For the server: no runner stands behind these jobs, and nothing is lost for want of its word."""
 
 
 @dataclass
