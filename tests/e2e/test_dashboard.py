@@ -11,17 +11,14 @@ from urllib.parse import quote
 
 import pytest
 
-from headway.hub.settings import HubSettings
 from headway.protocol.job import JobKey, State
 from headway.protocol.lifecycle import LifecycleKind
 from headway.protocol.report import Checkpoint, EndingKind
-from headway.testing.fleet import Fleet
+from headway.testing.fleet import PATIENT, Fleet
 from headway.testing.live import live_server
 from headway.testing.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
-PATIENT = HubSettings(heartbeat=600.0)
-"""No runner stands behind these jobs: nothing is lost for want of its word."""
 
 
 @pytest.fixture
@@ -432,6 +429,21 @@ def test_axe_finds_nothing_serious(server, fleet, open_page, violations, path, t
     if "job=" in path:
         expect(page.locator(".hw-panel")).to_be_visible()
     assert violations(page) == []
+
+
+def test_a_narrow_screen_shows_it_all(server, fleet, open_page, violations):
+    page = open_page(server, viewport={"width": 390, "height": 844}, forgiven=("404 (Not Found)",))  # it has no log
+    expect(row(page, "learner")).to_be_visible()
+    expect(page.get_by_role("link", name="Fleet")).to_be_in_viewport()
+    assert violations(page) == []
+    row(page, "learner").get_by_role("link").click()
+    panel = page.locator(".hw-panel")
+    for tab in ("Overview", "Curves", "Ranks", "History", "Log", "Configuration"):
+        panel.get_by_role("tab", name=tab).click()
+        expect(panel.get_by_role("tab", name=tab)).to_be_in_viewport(ratio=1)
+        expect(panel.get_by_role("button", name="Close")).to_be_in_viewport()
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_the_keyboard_reaches_everything(server, fleet, open_page):

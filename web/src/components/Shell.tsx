@@ -39,7 +39,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     <Masthead display={{ default: "inline" }} className="hw-masthead">
       <MastheadMain>
         <MastheadBrand>
-          <MastheadLogo href="/" onClick={followLink} className="hw-logo">
+          <MastheadLogo href="/" onClick={followLink} className="hw-logo" aria-label={t("app.name")}>
             <Brand src={logo} alt="" heights={{ default: "24px" }} />
             <span>{t("app.name")}</span>
           </MastheadLogo>

@@ -57,7 +57,7 @@ export function Log({ seen: { job } }: { readonly seen: Seen<Job> }) {
   return (
     <div className="hw-log">
       {error !== null && (
-        <Alert isInline variant="info" title={t("log.none")}>
+        <Alert isInline variant="info" component="h3" title={t("log.none")}>
           {error}
         </Alert>
       )}
