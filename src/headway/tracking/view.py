@@ -8,14 +8,14 @@ from headway.insight.eta import EtaEstimate
 from headway.protocol.job import Attempt, Eta, Job, RankInfo, State
 from headway.protocol.limits import CANONICAL_DIRECTIONS, CANONICAL_METRICS
 from headway.protocol.message import Message
-from headway.protocol.report import RunInfo
+from headway.protocol.report import Ending, EndingKind, RunInfo
 from headway.protocol.verdict import ConditionType, Verdict
-from headway.tracking.actions import records
 from headway.tracking.attempts import AttemptState
 from headway.tracking.conditions.merge import standing as those_standing
 from headway.tracking.conditions.merge import verdict_of
 from headway.tracking.ledger import ledger
 from headway.tracking.progress import Overall, best_metrics, newest_metrics, overall, shown, standing
+from headway.tracking.records import records
 from headway.tracking.running import at_risk_seconds, attempt_end, begun, running_seconds, without_progress_seconds
 from headway.tracking.runs import RunState
 from headway.tracking.state import Outcome, governing, outcome, summary
@@ -127,7 +127,7 @@ def _verdict(job: TrackedJob, where: Overall) -> tuple[Verdict, str | None, Mess
     if stand:
         return verdict_of(stand[0]), stand[0].text, None
     if not advanced:
-        said = Message(kind="course.noStep", text="no step has been made yet")
+        said = Message.of("course.noStep", "no step has been made yet")
         return Verdict.STARTING, said.text, said
     if job.course is None:
         return Verdict.PROGRESSING, f"step {where.step}", None
@@ -162,6 +162,10 @@ def _eta(estimate: EtaEstimate | None, now: float) -> Eta | None:
     )
 
 
+def _left(ending: Ending) -> bool:
+    return ending.step is not None and ending.total_steps is not None and ending.step < ending.total_steps
+
+
 def _attempt(job: TrackedJob, index: int, end: Outcome) -> Attempt:
     attempt = job.ordered[index]
     there = standing(attempt)
@@ -172,8 +176,10 @@ def _attempt(job: TrackedJob, index: int, end: Outcome) -> Attempt:
         ending = end.ending
     elif attempt.runner_ending is not None:
         ending = attempt.runner_ending.ending
-    if ending is None and writer is not None and writer.ending is not None:
-        ending = writer.ending.how
+    own = writer.ending.how if writer is not None and writer.ending is not None else None
+    ending = ending or own
+    if ending is not None and own is not None and ending.kind is EndingKind.COMPLETED and _left(own):
+        ending = replace(ending, kind=EndingKind.EARLY_STOPPED)  # as it was called while it was the newest
     start = there.start
     return Attempt(
         ordinal=index + 1,

@@ -122,6 +122,19 @@ def test_an_attempt_that_has_told_no_step_yet_shows_where_the_last_one_stood():
     assert job.shown.resumed is None
 
 
+def test_an_attempt_that_stopped_early_is_called_so_also_when_it_is_not_the_newest():
+    job = Tracked()
+    early, again = SyntheticRun("run-a", "attempt-1"), SyntheticRun("run-b", "attempt-2")
+    job.takes(early.at(400))
+    job.takes(early.end(EndingKind.COMPLETED, 400))
+    before = job.shown.attempts[0].ending
+    job.takes(again.at(401))
+    job.takes(again.end(EndingKind.COMPLETED, 1000))
+    kinds = [one.ending.kind for one in job.shown.attempts if one.ending is not None]
+    assert before is not None
+    assert kinds == [before.kind, EndingKind.COMPLETED] == [EndingKind.EARLY_STOPPED, EndingKind.COMPLETED]
+
+
 def test_a_restart_from_the_beginning_is_said():
     job = Tracked()
     job.takes(SyntheticRun("a", "attempt-1").at(400))
