@@ -15,3 +15,8 @@ class Message:
     """The figures in it by name; None where one is not known."""
     text: str
     """The whole sentence in English."""
+
+    @classmethod
+    def of(cls, kind: str, text: str, **figures: float | str | None) -> Message:
+        """A sentence of a kind, with its figures by name."""
+        return cls(kind=kind, figures=dict(figures), text=text)

@@ -155,13 +155,13 @@ class Commands:
         if ending.term_after is not None:
             by, said = CarriedOut.PLATFORM, self._forced(ending, ending.term_after)
         elif ending.idle and command.kind is CommandKind.STOP and not self._answers.done(command.id):
-            by, said = CarriedOut.PLATFORM, _said("outcome.hadEnded", "its processes had ended before")
+            by, said = CarriedOut.PLATFORM, Message.of("outcome.hadEnded", "its processes had ended before")
         elif self._knows(ending) and (paused or command.kind is CommandKind.STOP):
-            by, said = CarriedOut.DIRECTIVE, _said("outcome.endedByItself", "the run ended by itself")
+            by, said = CarriedOut.DIRECTIVE, Message.of("outcome.endedByItself", "the run ended by itself")
         elif self._knows(ending):
-            by, said = CarriedOut.REFUSED, _said("outcome.failed", "the run failed when it was asked to end")
+            by, said = CarriedOut.REFUSED, Message.of("outcome.failed", "the run failed when it was asked to end")
         else:
-            by, said = CarriedOut.REFUSED, _said("outcome.endedBefore", "the run ended before it was asked to")
+            by, said = CarriedOut.REFUSED, Message.of("outcome.endedBefore", "the run ended before it was asked to")
         return ActionOutcome(id=command.id, carried_out=by, text=said.text, message=said)
 
     def _forced(self, ending: _Ending, after: float) -> Message:
@@ -176,13 +176,9 @@ class Commands:
             "killedAfter": command.grace if ending.killed else None,
         }
         if self._answers.done(command.id) or self._answers.done(command.id + SAVE_SUFFIX):
-            return _said("outcome.forced.goesOn", f"the run did not end by itself: {how}", **figures)
+            return Message.of("outcome.forced.goesOn", f"the run did not end by itself: {how}", **figures)
         if command.notice <= 0:
-            return _said("outcome.forced", how, **figures)
+            return Message.of("outcome.forced", how, **figures)
         if self._answers.hears:
-            return _said("outcome.forced.noAnswer", f"the run did not answer: {how}", **figures)
-        return _said("outcome.forced.deaf", f"the run could not hear: {how}", **figures)
-
-
-def _said(kind: str, text: str, **figures: float | None) -> Message:
-    return Message(kind=kind, figures=dict(figures), text=text)
+            return Message.of("outcome.forced.noAnswer", f"the run did not answer: {how}", **figures)
+        return Message.of("outcome.forced.deaf", f"the run could not hear: {how}", **figures)

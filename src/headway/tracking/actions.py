@@ -1,7 +1,7 @@
-"""Actions: what was asked of a job, who has heard it, and what came of it.
+"""Actions: what was asked of a job, of whom, and who has heard it.
 
 What is remembered (:class:`~headway.tracking.tracked.ActionState`) are facts that only grow; whether an action was carried out,
-and by whom, is read from them and from the job when it is shown. A run is asked by a directive in its next answer, a runner by
+and by whom, is read from them when it is shown (:mod:`headway.tracking.records`). A run is asked by a directive in its next answer, a runner by
 a command; where something is to be saved first, the run is asked to end only once it has saved, or its time is nearly up.
 """
 
@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final, TypeAlias
+from typing import Final
 
 from headway.errors import ConflictError, InvalidError
 from headway.protocol.action import (
     END_SECONDS,
     SAVE_SUFFIX,
-    Action,
     ActionKind,
     ActionOutcome,
     ActionRequest,
-    CarriedOut,
 )
 from headway.protocol.directive import Directive, DirectiveKind
 from headway.protocol.job import State
 from headway.protocol.lifecycle import Command, CommandKind
-from headway.protocol.message import Message
 from headway.tracking.attempts import AttemptState
 from headway.tracking.progress import overall
 from headway.tracking.runs import RunState
@@ -37,7 +33,8 @@ MOST_ACTIONS: Final = 50
 """Actions that are remembered of one job; the oldest are dropped first."""
 
 _NOTICE: Final = {ActionKind.CHECKPOINT: 300.0, ActionKind.PAUSE: 60.0}
-_SAVE_NOTICE: Final = 60.0
+SAVE_NOTICE: Final = 60.0
+"""Seconds that a run gets to save in before it is ended, where nobody said how many."""
 _LONGEST: Final = 7 * 86400.0
 _ENDING: Final = frozenset({ActionKind.STOP, ActionKind.PAUSE})
 _COMMANDS: Final = {
@@ -98,7 +95,7 @@ def notice_of(action: ActionState) -> float:
     """Seconds that the run gets before the platform acts without it."""
     if action.request.notice is not None:
         return action.request.notice
-    return _NOTICE.get(action.kind, _SAVE_NOTICE if saves(action) else 0.0)
+    return _NOTICE.get(action.kind, SAVE_NOTICE if saves(action) else 0.0)
 
 
 def saves(action: ActionState) -> bool:
@@ -177,115 +174,6 @@ def note_outcomes(job: TrackedJob, outcomes: Collection[ActionOutcome], runner: 
             action.outcomes[runner] = told[action.id]
             news, job.head_fragment = True, None
     return news
-
-
-def records(job: TrackedJob, now: float) -> tuple[Action, ...]:
-    """The actions as they are shown, oldest first."""
-    return tuple(_record(job, action, now) for action in job.actions)
-
-
-def _record(job: TrackedJob, action: ActionState, now: float) -> Action:
-    notice = notice_of(action)
-    heard = [at for at in (action.saved_at, action.heard_at, *action.runners_heard.values()) if at is not None]
-    carried_out, said = _came_of(job, action, now)
-    return Action(
-        id=action.id,
-        kind=action.kind,
-        by=action.request.by,
-        reason=action.request.reason,
-        attempt=action.attempt,
-        asked_at=action.asked_at,
-        deadline=action.asked_at + notice if notice else None,
-        grace=action.request.grace,
-        acknowledged_at=min(heard, default=None),
-        carried_out=carried_out,
-        outcome=said.text if said is not None else None,
-        outcome_message=said if said is not None and said.kind else None,
-    )
-
-
-_CameOf: TypeAlias = tuple[CarriedOut | None, Message | None]
-
-
-def _came_of(job: TrackedJob, action: ActionState, now: float) -> _CameOf:
-    attempt = job.attempts[action.attempt]
-    late = now > action.asked_at + notice_of(action)
-    if action.kind is ActionKind.CHECKPOINT:
-        return _saved(job, action, attempt, late=late)
-    if action.outcomes:
-        told = max(action.outcomes.values(), key=lambda one: (one.carried_out is CarriedOut.PLATFORM, one.id))
-        return told.carried_out, _after_saving(told, _step_saved(action, attempt))
-    if action.kind is ActionKind.RESUME:
-        return _refused_if_over(job, attempt, action)
-    if _over(job, attempt):
-        if action.heard_at is not None:
-            return CarriedOut.DIRECTIVE, _said("outcome.endedByItself", "the run ended by itself")
-        if not action.runners_heard:
-            return CarriedOut.REFUSED, _said("outcome.endedUnheard", "it ended before it had heard")
-        return CarriedOut.REFUSED, _said("outcome.runnerLost", "its runner was lost")
-    if not attempt.registered and action.heard_at is None and late and now > action.asked_at + _SAVE_NOTICE:
-        return CarriedOut.REFUSED, _said(
-            "outcome.noRunner", "the run did not answer, and it has no runner that could end it"
-        )
-    return None, None
-
-
-def _said(kind: str, text: str, **figures: float | None) -> Message:
-    return Message(kind=kind, figures=dict(figures), text=text)
-
-
-def _after_saving(told: ActionOutcome, step: int | None) -> Message:
-    """A runner's word, with the step that was saved before."""
-    said = told.message or Message(kind="", text=told.text)
-    if step is None:
-        return replace(said, text=told.text)
-    return replace(said, figures={**said.figures, "savedStep": step}, text=f"saved at step {step}; {told.text}")
-
-
-def _saved(job: TrackedJob, action: ActionState, attempt: AttemptState, *, late: bool) -> _CameOf:
-    if action.saved_at is not None:
-        step = _step_saved(action, attempt)
-        return CarriedOut.DIRECTIVE, _said(
-            "outcome.saved", "saved" if step is None else f"saved at step {step}", savedStep=step
-        )
-    writer = attempt.writer()
-    if writer is not None and writer.stock is not None:
-        return CarriedOut.REFUSED, _said("outcome.deaf", "its client hears no requests")
-    if _over(job, attempt):
-        return CarriedOut.REFUSED, _said("outcome.endedFirst", "the run ended first")
-    if late:
-        notice = notice_of(action)
-        return CarriedOut.REFUSED, _said(
-            "outcome.notSaved", f"the run did not save within {notice:g} s", seconds=notice
-        )
-    return None, None
-
-
-def _refused_if_over(job: TrackedJob, attempt: AttemptState, action: ActionState) -> _CameOf:
-    if attempt is not job.current:
-        ordinal = job.ordered.index(attempt) + 2
-        return CarriedOut.PLATFORM, _said("outcome.resumed", f"attempt {ordinal} was begun", attempt=ordinal)
-    if attempt.lost_at is not None:
-        return CarriedOut.REFUSED, _said("outcome.runnerLost", "its runner was lost")
-    if not attempt.paused and not action.runners_heard:
-        return CarriedOut.REFUSED, _said("outcome.runnerUnheard", "it ended before its runner had heard")
-    return None, None
-
-
-def _over(job: TrackedJob, attempt: AttemptState) -> bool:
-    writer = attempt.writer()
-    return (
-        (attempt.runner_ending is not None and not attempt.paused)
-        or attempt.lost_at is not None
-        or attempt is not job.current
-        or (not attempt.registered and writer is not None and writer.ending is not None)
-    )
-
-
-def _step_saved(action: ActionState, attempt: AttemptState) -> int | None:
-    if action.saved_at is None or (saved := attempt.checkpoint) is None:
-        return None
-    return saved.step
 
 
 def _verb(kind: ActionKind) -> str:

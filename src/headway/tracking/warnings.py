@@ -12,17 +12,14 @@ def warnings_of(where: Overall) -> tuple[Message, ...]:
     writer = where.here.writer
     if writer is None:
         return ()
-    warnings = [Message(kind="warning.mended", text=text) for text in writer.warnings]
+    warnings = [Message.of("warning.mended", text) for text in writer.warnings]
     if where.step is not None and where.total is not None and where.step > where.total:
         text = f"step {where.step} is past the announced total of {where.total}"
-        warnings.append(
-            Message(kind="warning.pastTotal", figures={"step": where.step, "total": where.total}, text=text)
-        )
+        warnings.append(Message.of("warning.pastTotal", text, step=where.step, total=where.total))
     first = writer.first_total
     if first is not None and where.here.total is not None and first.value != where.here.total:
         text = f"the total was revised from {first.value} to {where.here.total} steps"
-        figures: dict[str, float | int | str | None] = {"before": first.value, "total": where.here.total}
-        warnings.append(Message(kind="warning.revisedTotal", figures=figures, text=text))
+        warnings.append(Message.of("warning.revisedTotal", text, before=first.value, total=where.here.total))
     if (short := _short_grace(writer)) is not None:
         warnings.append(short)
     return tuple(warnings)
@@ -39,4 +36,4 @@ def _short_grace(writer: RunState) -> Message | None:
         f"a step and a save took {saved + step:.0f} s together, but only {grace:g} s lie between SIGTERM and SIGKILL: "
         "a longer grace (HEADWAY_GRACE, and that of whoever ends the processes) would save the work"
     )
-    return Message(kind="warning.shortGrace", figures={"seconds": saved + step, "grace": grace}, text=text)
+    return Message.of("warning.shortGrace", text, seconds=saved + step, grace=grace)
