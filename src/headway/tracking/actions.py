@@ -1,8 +1,9 @@
 """Actions: what was asked of a job, of whom, and who has heard it.
 
 What is remembered (:class:`~headway.tracking.tracked.ActionState`) are facts that only grow; whether an action was carried out,
-and by whom, is read from them when it is shown (:mod:`headway.tracking.records`). A run is asked by a directive in its next answer, a runner by
-a command; where something is to be saved first, the run is asked to end only once it has saved, or its time is nearly up.
+and by whom, is read from them when it is shown (:mod:`headway.tracking.records`). A run is asked by a directive in its next
+answer, a runner by a command; where something is to be saved first, the run is asked to end only once it has saved, or its time
+is nearly up.
 """
 
 from __future__ import annotations
