@@ -94,6 +94,8 @@ def test_what_needs_the_client_extra_says_so() -> None:
 def test_the_command_says_what_it_needs_where_only_the_base_is_installed() -> None:
     said = run_bare("try:\n    import headway.cli.main\nexcept SystemExit as end:\n    print(end.code)")
     assert said == "headway: the command line needs the cli extra: pip install 'headway[cli]'\n"
+    said = run_bare("try:\n    import headway.app.__main__\nexcept SystemExit as end:\n    print(end.code)")
+    assert said == "headway: the server needs the server extra: pip install 'headway[server]'\n"
 
 
 def test_importing_headway_alone_loads_no_heavy_part_of_the_standard_library() -> None:

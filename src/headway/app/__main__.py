@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from headway.app.process import main
+try:
+    from headway.app.process import main
+except ModuleNotFoundError as missing:
+    raise SystemExit("headway: the server needs the server extra: pip install 'headway[server]'") from missing
 
 if __name__ == "__main__":
     sys.exit(main())
