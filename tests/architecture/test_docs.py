@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import shlex
 from collections.abc import Iterator
@@ -169,3 +170,32 @@ def test_every_page_is_reached_from_the_index() -> None:
         if page not in linked and page != index and page.parent.name != "decisions"
     ]
     assert missing == []
+
+
+def there_is(name: str) -> bool:
+    """Whether a dotted name leads to a module, or to something in one."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        try:
+            for part in parts[length:]:
+                found = getattr(found, part)
+        except AttributeError:
+            return False
+        return True
+    return False
+
+
+def test_docstrings_name_what_there_is() -> None:
+    source = ROOT / "src" / "headway"
+    named = {
+        (name, path.relative_to(ROOT))
+        for path in source.rglob("*.py")
+        for name in re.findall(r":(?:mod|class|func|meth|data|attr):`~?(headway\.[\w.]+)`", path.read_text("utf-8"))
+    }
+    assert len(named) > 50
+    assert [f"{path}: {name}" for name, path in sorted(named) if not there_is(name)] == []
+    assert not there_is("headway.errors.NoSuchError")
