@@ -135,6 +135,8 @@ class RunInfo:
     """Seconds between SIGTERM and SIGKILL, of a run that saves and ends in them; None: its loop does not ask whether to."""
     start_step: int | None = None
     """Steps complete before the first that the run sees; None: to be told from its points."""
+    restarts: int | None = None
+    """How often its launcher had started all processes of the attempt anew; None: it does not count that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,6 +130,11 @@ def find_attempt(environ: Mapping[str, str], run: str, placement: Placement) -> 
     return run
 
 
+def restarts_before(environ: Mapping[str, str]) -> int | None:
+    """How often torchrun has started its processes anew, which under ``headway run`` is one attempt; None where nobody counts."""
+    return _number(environ, "TORCHELASTIC_RESTART_COUNT")
+
+
 def find_job(url: str) -> JobKey | None:
     """The job that a Kubeflow status URL belongs to."""
     from urllib.parse import unquote, urlsplit

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from headway.protocol.report import RunInfo, Unit
 from headway.reporter.hooks import Hooks, on_fork
-from headway.reporter.identity import local_name, new_run_id
+from headway.reporter.identity import local_name, new_run_id, restarts_before
 from headway.reporter.notices import log
 from headway.reporter.reporter import Reporter
 from headway.reporter.run import Run, inert_run
@@ -166,7 +166,7 @@ def _begin(slots: Slots, info: RunInfo, name: str | None) -> Run:
     if settings.disabled or _imported_again():
         return inert_run(slots)
     run_id = new_run_id()
-    info = replace(info, stall_floor=settings.stall_floor)
+    info = replace(info, stall_floor=settings.stall_floor, restarts=restarts_before(os.environ))
     reporter = Reporter(slots, settings, info, run_id, local_name(run_id, name, sys.argv))
     run = Run(slots, reporter, finish_timeout=settings.finish_timeout)
     _State.run = run

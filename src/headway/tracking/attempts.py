@@ -108,7 +108,7 @@ class AttemptState:
         """The runs that wrote its progress one after the other, the newest last; empty before the first.
 
         A second run of a living attempt is auxiliary. One that begins after the first has failed or fallen silent is its
-        successor, as when a shell loop starts a crashed script once more.
+        successor, as when a shell loop starts a crashed script once more; and so is one of a later start by the launcher.
         """
         wrote = [run for run in self.runs.values() if run.wrote]
         if len(wrote) > 1:
@@ -131,7 +131,9 @@ def _succession(runs: list[RunState], *, over: bool) -> list[RunState]:
     chain = [runs[0]]
     for run in runs[1:]:
         last = chain[-1]
-        if last.ending is not None:
+        if run.restarts > last.restarts:
+            follows = True
+        elif last.ending is not None:
             follows = last.ending.how.kind not in _GOOD and run.first_seen > last.ending.at
         else:
             silent = over or run.spoke_at > last.spoke_at + SUCCESSION_SILENCE

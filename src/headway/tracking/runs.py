@@ -127,6 +127,11 @@ class RunState:
         return told if told is not None and 0 <= told <= MOST_STEPS else self.start
 
     @property
+    def restarts(self) -> int:
+        """How often its launcher had started all processes anew before it."""
+        return (self.info.value.restarts if self.info is not None else None) or 0
+
+    @property
     def usual_gap(self) -> float | None:
         """Median seconds between its newest reports."""
         return sorted(self.gaps)[len(self.gaps) // 2] if self.gaps else None

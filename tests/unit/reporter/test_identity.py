@@ -7,7 +7,15 @@ from types import SimpleNamespace
 import pytest
 
 from headway.protocol.job import JobKey
-from headway.reporter.identity import Placement, find_attempt, find_job, find_placement, local_name, new_run_id
+from headway.reporter.identity import (
+    Placement,
+    find_attempt,
+    find_job,
+    find_placement,
+    local_name,
+    new_run_id,
+    restarts_before,
+)
 from headway.reporter.settings import Settings
 
 
@@ -77,6 +85,11 @@ def test_jax_is_never_asked_before_its_devices_are_started() -> None:
 )
 def test_attempt(environ: dict[str, str], attempt: str) -> None:
     assert find_attempt(environ, "RUN", Placement()) == attempt
+
+
+def test_starts_within_an_attempt_are_torchrun_s() -> None:
+    assert restarts_before({}) is None
+    assert restarts_before({"TORCHELASTIC_RESTART_COUNT": "2"}) == 2
 
 
 def test_processes_without_a_launcher_share_what_their_host_tells() -> None:

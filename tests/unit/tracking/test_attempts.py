@@ -218,6 +218,17 @@ def test_a_killed_script_that_its_launcher_started_again_for_a_short_while_has_w
     assert not any(rank.auxiliary for rank in job.shown.ranks)
 
 
+def test_a_run_of_a_later_start_by_the_launcher_takes_over_at_once():
+    job = Tracked()
+    run, again = SyntheticRun("run-a"), SyntheticRun("run-b")
+    job.takes(run.at(300, job=RunInfo(restarts=0)))
+    folded = job.takes(again.at(290, job=RunInfo(restarts=1)))
+    assert folded.history.attempt == "attempt-1"
+    job.takes(again.at(301))
+    assert job.shown.progress.step == 301
+    assert not any(rank.auxiliary for rank in job.shown.ranks)
+
+
 def test_other_ranks_beat_and_never_move_progress():
     job = Tracked()
     job.takes(SyntheticRun(world_size=8).at(450))

@@ -2426,6 +2426,8 @@ export interface components {
             readonly grace?: components["schemas"]["Number"];
             /** @description Steps complete before the first that the run sees; None: to be told from its points. */
             readonly startStep?: number;
+            /** @description How often its launcher had started all processes of the attempt anew; None: it does not count that. */
+            readonly restarts?: number;
         };
         /** @description The ``headway`` object of a report. */
         readonly RunReport: {
