@@ -479,7 +479,7 @@ def test_what_a_list_is_sorted_by_is_shown() -> None:
 
 
 def test_figures_are_shown_however_long_the_name_of_a_metric() -> None:
-    job = replace(HEALTHY, metrics={"m" * 100: 0.4321}, best={})
+    job = replace(HEALTHY, metrics={"m" * 100: 0.4321}, best={}, log=None)
     text = text_of(page(seen(job), {}, View(now=NOW, width=60, fancy=False)), 60)
     assert "0.4321" in text
     assert max(map(len, text.splitlines())) <= 60
@@ -493,6 +493,13 @@ def test_what_a_complete_run_said_of_its_end_is_shown() -> None:
         page(seen(replace(HEALTHY, state=State.COMPLETE, ending=ending)), {}, View(now=NOW, fancy=False)), 130
     )
     assert text.splitlines()[-2:] == ["Ending", "  message        no better for 5 evaluations"]
+
+
+def test_a_path_is_left_whole_so_that_it_can_be_copied() -> None:
+    path = "/home/ada/" + "deep/" * 20 + "job.log"
+    job = replace(HEALTHY, log=path, checkpoint=Checkpoint(step=1, path=path))
+    text = text_of(page(seen(job), {}, View(now=NOW, width=60, fancy=False)), 400)
+    assert text.count(path) == 2
 
 
 def test_a_moment_in_the_evidence_is_told_as_one() -> None:

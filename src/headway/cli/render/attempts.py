@@ -30,7 +30,7 @@ def attempts_section(sheet: Sheet, seen: Seen) -> None:
         took = "" if job.checkpoint.seconds is None else f", took {words.short_time(job.checkpoint.seconds)}"
         sheet.pair("step", f"{words.count(job.checkpoint.step)}{behind}{took}")
         if job.checkpoint.path:
-            sheet.pair("path", job.checkpoint.path)
+            sheet.pair("path", job.checkpoint.path, whole=True)
 
 
 def _attempt(attempt: Attempt, now: float) -> list[str]:

@@ -102,7 +102,7 @@ def _spec(sheet: Sheet, seen: Seen) -> None:
     sheet.heading("Job")
     for label, text in rows:
         if text:
-            sheet.pair(label, text)
+            sheet.pair(label, text, whole=label == "log")
 
 
 def _config(sheet: Sheet, seen: Seen) -> None:

@@ -44,13 +44,16 @@ class Sheet:
             self.lines.append(Text(end=""))
         self.lines.append(Text(title, "bold" if self.view.fancy else "", end=""))
 
-    def pair(self, label: str, value: str | Text, *, style: str = "") -> None:
-        """A label and its value; a long value goes on below itself."""
+    def pair(self, label: str, value: str | Text, *, style: str = "", whole: bool = False) -> None:
+        """A label and its value; a long value goes on below itself. ``whole``: the terminal breaks it, so it can be copied."""
         label = words.clean(label)
         pad = " " * max(2, _LABEL + 2 - cell_len(label))
         head = Text.assemble(_INDENT, (label, "dim" if self.view.fancy else ""), pad)
         if isinstance(value, Text):
             self.line(head, value)
+            return
+        if whole:
+            self.lines.append(Text.assemble(head, (words.clean(value), style), no_wrap=True, end=""))
             return
         for index, part in enumerate(self._wrap(value, cell_len(head.plain))):
             self.line(head if index == 0 else " " * cell_len(head.plain), Text(part, style))
