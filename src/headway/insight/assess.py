@@ -64,6 +64,11 @@ class RunInsight:
         """
         self._run.observe(point, total_steps=total_steps, epoch=epoch, more=more)
 
+    def renew(self) -> None:
+        """Say all anew at the next assessment: words are kept for a while, which the end of a log has no use for."""
+        self._said_for = ()
+        self._kept.clear()
+
     @property
     def primary(self) -> str | None:
         """The metric that the run is judged by: the one asked for; else reward, evaluation once there are 12, loss."""

@@ -33,7 +33,7 @@ def describe(watch: MetricWatch | None, axis: Axis, total: int | None) -> tuple[
     judge, series = watch.plateau, watch.series
     of: Evidence = {"metric": series.name}
     if judge.look is None or judge.standing is None:
-        text = f"{series.count} points of {series.name}: too little to judge"
+        text = f"{series.count} point{'' if series.count == 1 else 's'} of {series.name}: too little to judge"
         return Verdict.STARTING, message("course.tooFew", text, {**of, "points": series.count})
     look = judge.look
     if judge.standing is Course.PROGRESSING:

@@ -109,6 +109,14 @@ class Watcher:
         if self.highest <= (self.total_steps or 0) < point.step:
             self.surpassed_at = point.t
         self.highest = max(self.highest, point.step)
+        return self._note(point)
+
+    def end(self, point: Point) -> None:
+        """The log ends with ``point``: what is said of it, with the figures of its end."""
+        self.insight.renew()
+        self._note(point)
+
+    def _note(self, point: Point) -> Assessment:
         others = total_wrong(self.highest, self.total_steps, self.surpassed_at)
         self.last = assessment = self.insight.assess(point.t, others=others)
         if assessment.findings or self.standing:
@@ -147,10 +155,13 @@ def replay(
     watcher = Watcher(RunInsight(directions=directions, metric=metric), total_steps)
     pace = EtaEstimator()
     count, t = 0, math.nan
-    for point in points:
-        watcher.see(point)
-        pace.observe(point.step, point.t)
-        count, t = count + 1, point.t
+    last: Point | None = None
+    for last in points:
+        watcher.see(last)
+        pace.observe(last.step, last.t)
+        count, t = count + 1, last.t
+    if last is not None:
+        watcher.end(last)
     conditions = sorted([*watcher.ended, *watcher.standing.values()], key=lambda condition: condition.detected_step)
     return Replay(
         total_steps=total_steps,

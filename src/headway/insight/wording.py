@@ -44,7 +44,7 @@ def span(seconds: float, steps: float) -> str:
     """How long something has lasted: as time where times are known, else in steps."""
     if math.isfinite(seconds) and seconds > 0:
         return duration(seconds)
-    return f"{round(steps):,} steps"
+    return "1 step" if round(steps) == 1 else f"{round(steps):,} steps"
 
 
 def signed(value: float) -> str:

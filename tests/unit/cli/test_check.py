@@ -178,3 +178,14 @@ def test_more_steps_than_the_total(tmp_path: Path) -> None:
     )
     assert (code, found["verdict"]) == (0, "TotalWrong")
     assert "TotalWrong since step 1,001" in check(str(tmp_path / "log.csv"), "--total-steps", "1000")[1]
+
+
+def test_the_figures_are_those_of_the_end(tmp_path: Path) -> None:
+    """Not those of the last time that the words were made anew, up to 0.5 % of the run before."""
+    out = check(str(write(tmp_path / "log.csv", stuck=False)), "--total-steps", "3010")[1]
+    assert "by the end (10 steps)" in " ".join(out.split())
+    rows = (tmp_path / "log.csv").read_text(encoding="utf-8").splitlines()[:2]
+    (tmp_path / "one.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    out = check(str(tmp_path / "one.csv"))[1]
+    assert "1 point, steps 10 to 10" in out
+    assert "1 point of loss: too little to judge" in out
