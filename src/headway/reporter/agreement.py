@@ -30,6 +30,8 @@ _LOOKS_AHEAD: Final = 20
 _LEFT: Final = 0.25
 """Of the lead: what must be left of it when all are armed."""
 _IDLE: Final = 1.0
+_MEETING: Final = 40
+"""Looks, at first, that are four times as frequent: until all are there, a signal means the end."""
 _PATIENCE: Final = 10.0
 """Seconds that a process may take to answer."""
 _HURRIED: Final = 5.0
@@ -129,6 +131,7 @@ class Agreement:
         self._number = 0
         self._round: _Round | None = None
         self._wishes: list[Wish] = []
+        self._meeting = _MEETING
         self.complete = False
         """Whether all processes are known to take part."""
         board.put(f"here/{rank}", "")
@@ -145,7 +148,10 @@ class Agreement:
             self.complete = self._board.gather("here", self._world) is not None
         current = self._round or self._open(now)
         if current is None:
-            return self._idle
+            if self.complete or not self._meeting:
+                return self._idle
+            self._meeting -= 1
+            return self._idle / 4
         self._follow(current, now)
         return self._look
 

@@ -33,7 +33,7 @@ _UNSAVED: Final = 60.0
 _JOIN_SECONDS: Final = 0.5
 
 Event = tuple[Directive, ...] | str
-"""What the server asks; the name of a signal."""
+"""What the server asks; the name of a signal. With None in its place, there is only something to look at."""
 
 
 class Asking:
@@ -272,8 +272,10 @@ class Asking:
         Not on the asking one: a reference to a process group that is held there, be it for a moment, may turn out to be the last,
         and the group would end on that thread, whenever that is.
         """
-        self._torch = find_torch()
+        before, self._torch = self._torch, find_torch()
         self._looks += 1
+        if self._torch != before:
+            self._inbox.put(None)  # has its turn now
 
     def _lose(self) -> None:
         """The store is gone, or this thread is."""

@@ -1,5 +1,6 @@
 """Trains with gloo, on each of several processes: ``ranks_train.py FOLDER TOTAL SECONDS``. Saves when it is asked to, with a
-collective, so that ranks which save at different steps would hang; begins where the last checkpoint in FOLDER was made."""
+collective, so that ranks which save at different steps would hang; begins where the last checkpoint in FOLDER was made. Each says
+by a file once they know of each other."""
 
 import json
 import os
@@ -20,6 +21,7 @@ saved = folder / "checkpoint.json"
 start = json.loads(saved.read_text())["step"] if saved.exists() else 0
 run = headway.track(total_steps=total, start_step=start)
 (folder / f"pid-{rank}").write_text(str(os.getpid()))
+met = folder / f"met-{rank}"
 weight = torch.zeros(4)
 told = {"rank": rank, "start": start, "saved": [], "stopped": None}
 for step in range(start + 1, total + 1):
@@ -42,5 +44,7 @@ for step in range(start + 1, total + 1):
     if run.should_stop:
         told["stopped"] = step
         break
+    if not met.exists() and run._reporter.asking._all_here():
+        met.touch()
 (folder / f"told-{rank}.json").write_text(json.dumps(told))
 dist.destroy_process_group()

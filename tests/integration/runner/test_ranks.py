@@ -34,6 +34,11 @@ def told(folder: Path) -> list[dict[str, Any]]:
     return [json.loads((folder / f"told-{rank}.json").read_text()) for rank in range(2)]
 
 
+def met(folder: Path) -> bool:
+    """Whether the processes know of each other, so that either may be asked anything."""
+    return all((folder / f"met-{rank}").exists() for rank in range(2))
+
+
 def pid(folder: Path, rank: int) -> int:
     return int((folder / f"pid-{rank}").read_text())
 
@@ -42,7 +47,7 @@ def test_sigterm_to_one_rank_saves_all_at_one_step_and_the_next_attempt_goes_on_
     launcher, client: Client, until: Callable[..., Any], tmp_path: Path
 ) -> None:
     process = launcher.start(torchrun(tmp_path, 100_000, 0.01), name=NAME)
-    until(lambda: (tmp_path / "pid-1").exists() and (client.job(NAME).progress.step or 0) > 20, timeout=90)
+    until(lambda: met(tmp_path) and (client.job(NAME).progress.step or 0) > 20, timeout=90)
     os.kill(pid(tmp_path, 1), signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     zero, one = told(tmp_path)
@@ -66,7 +71,7 @@ def test_what_the_server_asks_reaches_all_ranks_at_one_step(
     launcher, client: Client, until: Callable[..., Any], tmp_path: Path
 ) -> None:
     process = launcher.start(torchrun(tmp_path, 100_000, 0.005), name=NAME)
-    until(lambda: (tmp_path / "pid-1").exists() and (client.job(NAME).progress.step or 0) > 20, timeout=90)
+    until(lambda: met(tmp_path) and (client.job(NAME).progress.step or 0) > 20, timeout=90)
     client.checkpoint(NAME)
     until(lambda: client.job(NAME).attempts[-1].checkpoint is not None, timeout=30)
     client.stop(NAME, save=True)
@@ -87,7 +92,7 @@ def test_a_rank_that_is_held_stalls_the_job_and_is_named_and_the_other_says_wher
     launcher, client: Client, until: Callable[..., Any], tmp_path: Path, stopped: int
 ) -> None:
     process = launcher.start(torchrun(tmp_path, 100_000, 0.02), name=NAME, stall_floor=20.0)
-    until(lambda: (tmp_path / "pid-1").exists() and (client.job(NAME).progress.step or 0) > 500, timeout=90)
+    until(lambda: met(tmp_path) and (client.job(NAME).progress.step or 0) > 500, timeout=90)
     until(lambda: len(client.job(NAME).ranks) == 2, timeout=30)
     os.kill(pid(tmp_path, stopped), signal.SIGSTOP)
     began = time.monotonic()

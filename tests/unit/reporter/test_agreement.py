@@ -233,6 +233,16 @@ def test_a_rank_that_does_not_answer_ends_the_round_and_nobody_saves() -> None:
     assert ranks[0].saved == []
 
 
+def test_until_all_are_there_it_looks_more_often_but_not_for_ever() -> None:
+    board = MemoryBoard()
+    alone = Rank(board, 0, 2)
+    waits = [alone.poll(number) for number in range(50)]
+    assert waits == [0.25] * 40 + [1.0] * 10
+    other = Rank(board, 1, 2)
+    assert other.poll(50.0) == 1.0
+    assert other.agreement.complete
+
+
 def test_where_one_process_does_not_track_rank_0_is_alone() -> None:
     board = MemoryBoard()
     alone = Rank(board, 0, 2)
