@@ -20,6 +20,7 @@ from headway.protocol.job import JobKey, State
 from headway.protocol.report import EndingKind
 from headway.testing.live import live_server
 from headway.testing.reports import SyntheticRun
+from headway.testing.waiting import wait_until
 
 HOWTO = Path(__file__).parents[3] / "docs" / "howto"
 
@@ -101,16 +102,31 @@ def test_steer_a_run_from_a_terminal_and_from_python(headway: Any, shell: Shell,
     assert runner.wait(30) == 0
 
 
+MEETING = """
+import os, threading, time
+from headway.reporter.start import current_run
+
+def tell():
+    while (run := current_run()) is None or not run._reporter.asking._all_here():
+        time.sleep(0.05)
+    open(f"met-{os.environ['RANK']}", "w").close()
+
+open(f"pid-{os.environ['RANK']}", "w").write(str(os.getpid()))
+threading.Thread(target=tell, daemon=True).start()
+"""
+"""Says by files who a process is, and once it knows of the others: before that, a signal means the end."""
+
+
 @pytest.mark.frameworks
 def test_save_before_the_end_on_two_processes_and_go_on(headway: Any, shell: Shell, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     (loop,) = blocks("save-before-the-end.md", "python")
     (line,) = blocks("save-before-the-end.md", "console")
-    note = "import os\nopen(f'pid-{os.environ[\"RANK\"]}', 'w').write(str(os.getpid()))\n"
-    (tmp_path / "train.py").write_text(note + loop)
+    (tmp_path / "train.py").write_text(MEETING + loop)
     line = line.replace("torchrun", "python -m torch.distributed.run")
     runner = shell.start(line.strip())
-    job = headway.until("drill", lambda job: (job["progress"].get("step") or 0) > 100, timeout=60)
+    headway.until("drill", lambda job: (job["progress"].get("step") or 0) > 100, timeout=60)
+    wait_until(lambda: all((tmp_path / f"met-{rank}").exists() for rank in range(2)))
     os.kill(int((tmp_path / "pid-1").read_text()), signal.SIGTERM)
     runner.communicate(timeout=60)
     job = headway.job("drill")
