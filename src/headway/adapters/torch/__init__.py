@@ -38,8 +38,8 @@ ABOUT: Final = About(
     layer=Layer.OPTIMIZER,
     steps="Steps of the first optimizer that steps. A resumed one goes on from its own count, if it keeps one as Adam does, else "
     "from the `start_step` that `watch` is told. "
-    "Steps that a `GradScaler` skips are none, but for those that a fused optimizer skips on a GPU. Steps within `torch.compile` "
-    "are not seen: there, `headway.track()` and `run.step()`.",
+    "Steps that a `GradScaler` skips are none, but for those that a fused optimizer skips on a GPU. A compiled model makes no "
+    "difference; a call of `optimizer.step` that is compiled itself is not seen: there, `headway.track()` and `run.step()`.",
     total="Only by `watch(optimizer, total_steps=…)`.",
     epochs="Only by `watch(…, total_epochs=…)` and `voice.set_epoch`.",
     metrics="`learning_rate`; `grad_norm` where `clip_grad_norm_` gives it whole (under FSDP2 with PyTorch 2.13), else by "
