@@ -1,7 +1,8 @@
 """What the trailing windows of a metric say of the improvement still to come.
 
 Five windows, as fractions of the run so far. The slope of each, times what is left of the run, bounds what is to come from
-above, as long as the curve goes on slowing down. What rounding may hide is added to the bound.
+above, as long as the curve goes on slowing down. What rounding may hide is added to the bound; what a run that has got worse
+must make up for, before it is better than it has been, is taken off.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import math
 from array import array
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Final
 
 from headway.insight.axis import Axis
@@ -31,6 +31,12 @@ _AT_BEST_FROM: Final = 12
 _AT_BEST: Final = 0.4
 _MORE_OFTEN: Final = 1.0
 _RAISED: Final = 3.0
+_SIDE: Final = 3
+"""Batches on either side of a rise whose medians are compared: one alone may be an outlier."""
+_BEST_NOISE: Final = 2.0
+"""Standard deviations of one batch that the lowest of many medians may lie too low."""
+_OUT_OF_REACH: Final = 1.0
+"""An improvement that cannot be told from this one: what the run is behind its best by makes no difference."""
 _ONSET_BATCHES: Final = 96
 _ONSET_NOISE: Final = 0.9
 """Standard deviations of one batch by which a median of five of them may stray: two of its own."""
@@ -44,13 +50,15 @@ class Forecast:
     scale: float
     ahead: float
     """What is left of the run (at the least, a quarter of what is done), in units of x."""
+    behind: float = 0.0
+    """How much worse the level is than the best one there has been, beyond what noise explains, relative to the scale."""
     at_best: bool = False
     """The levels stand at the best that they have ever been, to the last digit, as a capped reward does."""
 
     @property
     def most(self) -> float:
-        """Upper bound: what verdicts rest on."""
-        return -self.trend.decide.low * self.ahead / self.scale
+        """Upper bound of what is to come beyond the best so far: what verdicts rest on."""
+        return -self.trend.decide.low * self.ahead / self.scale - self.behind
 
     @property
     def least(self) -> float:
@@ -64,8 +72,9 @@ class Forecast:
 
     @property
     def quoted(self) -> Interval:
-        """95 % interval of the improvement still to come."""
-        return self.trend.quote.scaled(-self.ahead / self.scale)
+        """95 % interval of the improvement still to come beyond the best so far."""
+        low, high = self.trend.quote.scaled(-self.ahead / self.scale)
+        return Interval(low - self.behind, high - self.behind)
 
     @property
     def gained(self) -> float:
@@ -89,25 +98,51 @@ def forecasts(
     """Forecast of each trailing window that has enough batches, longest first: of the ``most`` longest ones."""
     first = axis.first_step if axis.first_step is not None else 0.0
     starts = [axis.last_step - fraction * (axis.last_step - first) for fraction in _WINDOWS[:most]]
-    return _forecasts(series, axis, total, starts)
+    return _beyond_best(series, _forecasts(series, axis, total, starts))
 
 
-def since_raised(series: MetricSeries, axis: Axis, total: float | None) -> Forecast | None:
-    """Forecast of the window since the level was raised of late; None where it was not, or where that is too short a time ago.
+def _beyond_best(series: MetricSeries, found: tuple[Forecast, ...]) -> tuple[Forecast, ...]:
+    """The forecasts with what each is behind the best level so far, where that may matter."""
+    near = [each for each in found if WORTH_HAVING <= each.most < _OUT_OF_REACH and each.least <= 0]
+    if not any(each.trend.level - series.low > (each.most - WORTH_HAVING) * each.scale for each in near):
+        return found
+    levels = array("d", [batch.level for batch in series.history.batches(-math.inf)])
+    best = min(median(levels[at : at + _SIDE]) for at in range(len(levels) - _SIDE + 1)) + _BEST_NOISE * noise(levels)
+    return tuple(replace(each, behind=max(0.0, _end(each.trend) - best) / each.scale) for each in found)
 
-    A level that a restart or other data raised, and that falls again, is no plateau, though a window over both looks flat.
+
+def _end(seen: Trend) -> float:
+    """Level at the window's end: that of its last third, carried on at the pace that what is to come is bounded by."""
+    return seen.level + min(0.0, seen.decide.low) * seen.width / 6
+
+
+def raised(series: MetricSeries, axis: Axis) -> float | None:
+    """Step since which the level has stood higher, where something raised it of late (a restart, other data); else None.
+
+    Medians of neighbouring batches are compared, so that neither a spike nor the scatter of one batch passes for it.
     """
     first = axis.first_step if axis.first_step is not None else 0.0
     late = series.history.batches(axis.last_step - _WINDOWS[2] * (axis.last_step - first))
     if len(late) < _BATCHES:
         return None
     levels = array("d", [batch.level for batch in late])
-    raised = [level - low for level, low in zip(levels[1:], accumulate(levels, min), strict=False)]
-    at = max(range(len(raised)), key=raised.__getitem__) + 1
-    least = max(NEGLIGIBLE * series.scale(levels[at]), _RAISED * noise(levels))
-    if raised[at - 1] <= least or at + 1 == len(late):
+    rises = [median(levels[at : at + _SIDE]) - median(levels[max(0, at - _SIDE) : at]) for at in range(1, len(levels))]
+    at = max(range(len(rises)), key=rises.__getitem__) + 1
+    if rises[at - 1] <= max(NEGLIGIBLE * series.scale(levels[at]), _RAISED * noise(levels)):
         return None
-    return next(iter(_forecasts(series, axis, total, [late[at + 1].step])), None)
+    return late[at].step
+
+
+def may_fall_again(series: MetricSeries, axis: Axis, total: float | None) -> bool:
+    """Whether the level was raised of late and falls again since, or too short a time ago to tell.
+
+    A window over both looks flat, and is no plateau.
+    """
+    step = raised(series, axis)
+    if step is None:
+        return False
+    since = next(iter(_forecasts(series, axis, total, [step])), None)
+    return since is None or (since.trend.lenient.high < 0 and since.likely > NEGLIGIBLE)
 
 
 def _forecasts(series: MetricSeries, axis: Axis, total: float | None, starts: list[float]) -> tuple[Forecast, ...]:
@@ -117,7 +152,7 @@ def _forecasts(series: MetricSeries, axis: Axis, total: float | None, starts: li
     needed = _BATCHES_EVAL if series.is_evaluation else _BATCHES
     newest = series.history.recent(_RECENT)
     unseen = resolution(newest)
-    may_be_capped = newest.count(series.low) >= _AT_BEST * _AT_BEST_FROM
+    may_be_capped = series.low <= 0 and newest.count(series.low) >= _AT_BEST * _AT_BEST_FROM
     for batches in series.history.windows(starts):
         if len(batches) < needed:
             continue

@@ -4,8 +4,10 @@ A rule of patience asks "was there evidence of improvement in the last k reports
 question is turned: is the *upper* confidence bound of what is still to come below a margin worth having? The slope of a
 trailing window, times what is left of the run, bounds it from above, as long as the curve goes on slowing down.
 
-Five windows (see :mod:`headway.insight.forecast`) are looked at whenever the number of points has grown by 8 %; two looks in a
-row must agree. A shorter window that measures improvement overrules a longer one that does not.
+Five windows (see :mod:`headway.insight.forecast`) are looked at whenever the number of points has grown by 8 %, and by 4 % where
+a plateau is not far from proved; two looks in a row must agree. A shorter window that measures improvement overrules a longer
+one that does not. Where a longer one measures it, the shortest ones must show that it has ended: that they are too short to
+measure it is not enough.
 """
 
 from __future__ import annotations
@@ -17,17 +19,22 @@ from enum import StrEnum
 from typing import Final
 
 from headway.insight.axis import Axis
-from headway.insight.forecast import NEGLIGIBLE, WORTH_HAVING, Forecast, forecasts, onset, since_raised
+from headway.insight.forecast import NEGLIGIBLE, WORTH_HAVING, Forecast, forecasts, may_fall_again, onset
 from headway.insight.metrics import Role
 from headway.insight.order import median
 from headway.insight.series import MetricSeries, noise
 
 _GROWTH: Final = 1.08
-_CONFIRM: Final = 1.04
-"""A plateau that was seen once is looked at again sooner."""
+_GROWTH_NEAR: Final = 1.04
+"""Where the bound is near the margin, looks are closer: each is another chance to be sure, and the end comes nearer."""
+_NEAR: Final = 2.0
 _LONG_WINDOWS: Final = 2
 """Windows of half of the run and more: what they show needs no second window to agree, and they suffice at the start."""
 _ALL_WINDOWS: Final = 5
+_SHORT_WINDOWS: Final = 3
+"""From this one on, windows are so short that a pause of the descent passes for its end."""
+_PAUSED: Final = 0.5
+"""What part of a longer window's pace a short one must exclude: a power law keeps more than that from one to the next."""
 _FIRST_LOOK: Final = 24
 _FIRST_LOOK_EVAL: Final = 12
 _EARLIEST: Final = 0.03
@@ -85,6 +92,7 @@ def judge(found: tuple[Forecast, ...], count: int, shortest: float = 0.0) -> Loo
         whole
         and chosen.most < WORTH_HAVING
         and (chosen.at_best or _agreed(found, whole, chosen))
+        and (chosen.at_best or improving is None or _ended(found, chosen, improving))
         and chosen.gained < 2 * WORTH_HAVING
         and (chosen.least <= 0 or chosen.most < NEGLIGIBLE)
         and (chosen.at_best or chosen.most - chosen.least < _VAGUE)
@@ -103,6 +111,16 @@ def judge(found: tuple[Forecast, ...], count: int, shortest: float = 0.0) -> Loo
 def _agreed(found: tuple[Forecast, ...], whole: list[Forecast], chosen: Forecast) -> bool:
     """Whether a short window does not stand alone: the upper bound of another one is below the margin, too."""
     return found.index(chosen) < _LONG_WINDOWS or sum(forecast.most < WORTH_HAVING for forecast in whole) > 1
+
+
+def _ended(found: tuple[Forecast, ...], chosen: Forecast, improving: Forecast) -> bool:
+    """Whether an improvement that a longer window measures has ended, rather than being too small for a short one to measure."""
+    return found.index(chosen) < _SHORT_WINDOWS or chosen.most < _PAUSED * improving.likely
+
+
+def _near(look: Look) -> bool:
+    """Whether the upper bound of a window is not far above the margin."""
+    return any(each.most < _NEAR * WORTH_HAVING and not each.improving for each in look.forecasts)
 
 
 class PlateauJudge:
@@ -133,10 +151,12 @@ class PlateauJudge:
         look = judge(forecasts(series, axis, total, most=most), series.count, _EPOCHS * epoch if epoch else 0.0)
         if look is None:
             return False
-        if look.course is Course.PLATEAU and self.standing is not Course.PLATEAU:
-            since = since_raised(series, axis, total)
-            if since is not None and since.trend.lenient.high < 0 and since.likely > NEGLIGIBLE:
-                look = replace(look, course=Course.UNDECIDED)
+        if (
+            look.course is Course.PLATEAU
+            and self.standing is not Course.PLATEAU
+            and may_fall_again(series, axis, total)
+        ):
+            look = replace(look, course=Course.UNDECIDED)
         course = look.course
         self.uninformative = course is not Course.PROGRESSING and near_zero_by_design(series)
         untimely = not _EARLIEST <= share < _LATEST or axis.last_step < self._not_before
@@ -144,8 +164,8 @@ class PlateauJudge:
         if self.standing is not Course.PLATEAU and (untimely or self.uninformative or spent or axis.warming(total)):
             course = Course.UNDECIDED if course is Course.PLATEAU else course
         self._settle(course, series, look)
-        if course is Course.PLATEAU and self.standing is not course:
-            self._due = series.count * _CONFIRM
+        if self.standing is not Course.PLATEAU and _near(look):
+            self._due = series.count * _GROWTH_NEAR
         self.look, self._previous = look, course
         return True
 

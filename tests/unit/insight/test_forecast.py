@@ -8,7 +8,7 @@ from statistics import median
 
 from headway.insight.assess import RunInsight
 from headway.insight.axis import Axis
-from headway.insight.forecast import forecasts, since_raised, stands_at_best
+from headway.insight.forecast import forecasts, may_fall_again, raised, stands_at_best
 from headway.insight.replay import Replay, replay
 from headway.insight.series import MetricSeries, resolution
 from headway.protocol.report import Cell, Point
@@ -74,16 +74,26 @@ def test_a_level_that_was_raised_and_falls_again_is_no_plateau() -> None:
     values = [6.0 + 2.0 / (1 + step / 8) + 0.002 * rng.gauss(0, 1) for step in range(90)]
     values += [values[-1] + 0.09 - 0.003 * step + 0.002 * rng.gauss(0, 1) for step in range(30)]
     series, axis = series_of(values)
-    since = since_raised(series, axis, 150)
-    assert since is not None
-    assert since.trend.first_step > 90
-    assert since.trend.lenient.high < 0
+    step = raised(series, axis)
+    assert step is not None
+    assert 88 <= step <= 94
+    assert may_fall_again(series, axis, 150)
     assert plateau_of(replay(run(values), total_steps=150)) is None
+
+
+def test_a_level_that_was_raised_just_now_may_fall_again() -> None:
+    rng = random.Random(8)
+    values = [6.0 + 2.0 / (1 + step / 8) + 0.002 * rng.gauss(0, 1) for step in range(90)]
+    values += [values[-1] + 0.09 + 0.002 * rng.gauss(0, 1) for _ in range(6)]
+    series, axis = series_of(values)
+    assert raised(series, axis) is not None
+    assert may_fall_again(series, axis, 150)
 
 
 def test_nothing_was_raised_in_a_curve_that_falls() -> None:
     series, axis = series_of([2 + 3 / step for step in range(1, 200)])
-    assert since_raised(series, axis, 400) is None
+    assert raised(series, axis) is None
+    assert not may_fall_again(series, axis, 400)
 
 
 def test_a_report_that_comes_twice_counts_once() -> None:
