@@ -40,6 +40,8 @@ class Listener:
         self._batches = False
         """Batches are counted, not the optimizer's steps."""
         self._training = False
+        self._saves = False
+        """The trainer keeps checkpoints."""
         self._rate: Any = None
         self._span = Span()
         self._evaluated: set[str] = set()
@@ -82,6 +84,7 @@ class Listener:
         self._batches = not pl_module.automatic_optimization and trainer.max_steps == -1
         self._seen = self._number(trainer) - 1 if self._batches else trainer.global_step
         unit = Unit.BATCH if self._batches else Unit.OPTIMIZER_STEP
+        self._saves = trainer.checkpoint_callback is not None
         self._training = True
         if not self._voice.numbered:
             self._voice.claims = False  # only now is it known what it counts, and from where: it is replaced
@@ -124,7 +127,7 @@ class Listener:
             self._each_step |= set(logged)
             metrics |= {name: value for name, value in logged.items() if name != "loss"}
         voice.step(self._before + number, **metrics)
-        if trainer.checkpoint_callback is not None and voice.should_checkpoint:
+        if self._saves and voice.should_checkpoint:
             trainer.save_checkpoint(os.path.join(folder_of(trainer), CHECKPOINT))
         if voice.should_stop:
             trainer.should_stop = True
