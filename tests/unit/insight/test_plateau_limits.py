@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.insight.axis import Axis
 from headway.insight.forecast import Forecast, forecasts
-from headway.insight.plateau import Course, judge
+from headway.insight.plateau import Course, PlateauJudge, judge
 from headway.insight.replay import replay
 from headway.insight.series import MetricSeries
 from headway.insight.trend import Interval, Trend
@@ -124,3 +125,20 @@ def test_a_positive_loss_has_no_cap_that_rounding_could_be_taken_for() -> None:
     rewards = [-300.0 + 2 * index if index < 40 else -400.0 for index in range(80)]
     capped, axis = series_of([-value for value in rewards], "reward")
     assert any(forecast.at_best for forecast in forecasts(capped, axis, 120))
+
+
+def test_looks_are_closer_where_a_plateau_is_near_and_only_there() -> None:
+    """Growth of the number of points from look to look: of a descent, and of a level whose bound is near the margin."""
+    rng = random.Random(9)
+    growth = {}
+    for name, fall, share in (("falling", 0.5, 0.3), ("flat", 0.0, 0.9)):
+        series, axis, watch = MetricSeries("loss", {}), Axis(), PlateauJudge()
+        looks: list[int] = []
+        for step in range(1, 301):
+            value = (2.0 - fall * step / 300) * (1 + 0.03 * rng.gauss(0, 1))
+            series.add(step, value)
+            axis.add(step, float(step), None)
+            if watch.consider(series, axis, 300 / share, None) and watch.standing is not Course.PLATEAU:
+                looks.append(series.count)
+        growth[name] = min(after / before for before, after in pairwise(looks[-4:]))
+    assert growth["flat"] < 1.06 < 1.075 < growth["falling"]
